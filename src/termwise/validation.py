@@ -94,9 +94,13 @@ def is_whole_number(value: object, *, least: int, most: float = math.inf) -> boo
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-def check_count(name: str, value: object, *, least: int = 1) -> None:
-    """Check that an argument is a whole number of at least `least`."""
-    check(name, value, is_whole_number(value, least=least), f"a whole number of at least {least}")
+def check_count(name: str, value: object, *, least: int = 1, most: int | None = None) -> None:
+    """Check that an argument is a whole number of at least `least`, and at most `most` if given."""
+    if most is None:
+        check(name, value, is_whole_number(value, least=least), f"a whole number of at least {least}")
+    else:
+        holds = is_whole_number(value, least=least, most=most)
+        check(name, value, holds, f"a whole number from {least:,} to {most:,}")
 
 
 def check_threads(value: object) -> None:

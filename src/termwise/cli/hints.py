@@ -15,11 +15,9 @@ _COMMANDS = {
     "convert_checkpoint": "train convert FOLDER --out DIR",
     "families": "probe --list --suite all",
     "fuse": "fuse RUN RUN --out FILE",
-    "fuse_indexes": "fuse-indexes DIR DIR --out DIR",
     "learn": "learn-weights RUN RUN --qrels FILE --out FILE",
     "mix_indexes": "fuse-indexes DIRS --weights 0.5,0.5 --normalise z --out DIR",
     "open_table": "table DIR WORD",
-    "open_writer": "add DIR COLLECTION",
     "probe_rankers": "probe RANKER --out DIR",
     "read_scorer_folder": "rerank --scorer DIR INDEX --run RUN --queries FILE --out FILE",
     "renew_index": "merge DIR --renew",
@@ -36,8 +34,8 @@ _OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in (  # noqa: SIM905
         "alpha analyzer approximate attributes base candidates centred chunk collapse collapse_size collection "
-        "confidence data delta device documents encoding expand_with expansion_terms facets fail_if fields "
-        "float floors_from folds fuzzy index judged kind level like_file measure memory method missing model "
+        "confidence data delta device documents encoding expansion_terms facets fail_if fields "
+        "floors_from folds fuzzy index judged kind level measure memory method missing model "
         "normalise out overwrite port precision prefix qrels queries resamples resume role run scorer "
         "separator settings store_text table teacher threads validation weights"
     ).split()

@@ -254,9 +254,7 @@ def memory_size(text: str) -> int:
     return int(size)
 
 
-def model_settings(
-    pairs: Sequence[str], *, option: str = "--set", example: str = "--set k1=0.9 --set b=0.4"
-) -> dict[str, str]:
+def model_settings(pairs: Sequence[str], *, example: str = "--set k1=0.9 --set b=0.4") -> dict[str, str]:
     """Parse ``name=value`` pairs.
 
     Examples
@@ -268,9 +266,7 @@ def model_settings(
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
-            raise ParameterError(
-                f"{option} takes a name and a value", facts=[("given", pair)], fixes=[example]
-            )
+            raise ParameterError("--set takes a name and a value", facts=[("given", pair)], fixes=[example])
         if name.strip() in settings:
             raise ParameterError(
                 "a parameter is set twice",
@@ -278,7 +274,7 @@ def model_settings(
                     ("parameter", name.strip()),
                     ("given", f"{settings[name.strip()]} and {value.strip()}"),
                 ],
-                fixes=[f"{option} {name.strip()}={value.strip()}, once"],
+                fixes=[f"--set {name.strip()}={value.strip()}, once"],
             )
         settings[name.strip()] = value.strip()
     return settings

@@ -177,10 +177,11 @@ def _print_json_lines(
     explanations: Sequence[Explanation],
 ) -> None:
     """Print each result, and the suggestions, as JSON."""
+    windows = results.windows
     for position, hit in enumerate(results.ranking):
         record: dict[str, Any] = {"rank": position + 1, "doc_id": hit.doc_id, "score": hit.score}
         if results.search.approximate is not None:
-            record["approximate"] = results.windows
+            record["approximate"] = windows
         if attributes:
             record["attributes"] = json_attributes(attributes[position])
         if explanations:

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from termwise.collection import PythonQuestions
+    from termwise.encode import DocumentEncoder
     from termwise.models import NetworkModel
     from termwise.records import Document, Ranking, Run
-    from termwise.search import Searcher
+    from termwise.search import Results, Searcher
 
 QUESTION = "merge two sorted lists"
 
@@ -46,10 +47,14 @@ class _System:
     name: str
     folder: Path
     searcher: Searcher
-    ranking: Ranking
+    results: Results
     run: Run
     measures: dict[str, float | None]
     mixed: dict[str, float | None] | None = None
+
+    @property
+    def ranking(self) -> Ranking:
+        return self.results.ranking
 
     @property
     def label(self) -> str:
@@ -76,7 +81,7 @@ def command(
     begin = time.perf_counter()
     documents = list(open_collection("python:stdlib").documents())
     questions = PythonQuestions.load()
-    searcher: Searcher = _index_counts("bm25", documents, out)
+    searcher: Searcher = _indexed("bm25", documents, out)
     built = time.perf_counter() - begin
     systems = [_evaluated("bm25", out, searcher, question, k, questions)]
     for name in LABELS:
@@ -85,7 +90,7 @@ def command(
         if rows is not None:
             searcher = _index_shipped_rows(name, rows, documents, folder)
         elif name in shipped_tables():
-            searcher = _index_counts(name, documents, folder)
+            searcher = _indexed(name, documents, folder)
         else:
             continue
         system = _evaluated(name, folder, searcher, question, k, questions)
@@ -98,42 +103,35 @@ def command(
         _print(systems, questions, question, len(documents), built)
 
 
-def _index_counts(name: str, documents: Sequence[Document], folder: Path) -> Searcher:
-    """Index documents with a model of term counts."""
+def _indexed(
+    model: str | NetworkModel,
+    documents: Sequence[Document],
+    folder: Path,
+    encoder: DocumentEncoder | None = None,
+) -> Searcher:
+    """Index documents with a model, for a network with an encoder of shipped rows."""
     from termwise.indexing import BuildOptions, build_index
 
     with progress_bar() as progress:
         return build_index(
             documents,
             folder,
-            model=name,
+            model=model,
             store_text=True,
             overwrite=True,
-            options=BuildOptions(threads=available_processors(), progress=progress),
+            options=BuildOptions(threads=available_processors(), encoder=encoder, progress=progress),
         )
 
 
 def _index_shipped_rows(name: str, rows: Path, documents: Sequence[Document], folder: Path) -> Searcher:
     """Index documents with shipped weights or vectors."""
     from termwise.encode.shipped_rows import open_shipped_encoder
-    from termwise.indexing import BuildOptions, build_index
     from termwise.models import make_model
 
     model: NetworkModel = make_model(WEIGHTS.get(name, name), {})  # type: ignore[assignment]
     texts = [document.text for document in documents]
-    with progress_bar() as progress:
-        return build_index(
-            documents,
-            folder,
-            model=name if name in WEIGHTS else model,
-            store_text=True,
-            overwrite=True,
-            options=BuildOptions(
-                threads=available_processors(),
-                encoder=open_shipped_encoder(model, texts, rows, threads=available_processors()),
-                progress=progress,
-            ),
-        )
+    encoder = open_shipped_encoder(model, texts, rows, threads=available_processors())
+    return _indexed(name if name in WEIGHTS else model, documents, folder, encoder)
 
 
 def _evaluated(
@@ -144,9 +142,11 @@ def _evaluated(
     k: int,
     questions: PythonQuestions,
 ) -> _System:
-    ranking = searcher.rank(question, k=k)
+    from termwise.search import Search
+
+    results = searcher.search(Search(question, k=k))
     run = searcher.rank_many(questions.queries, k=100)
-    return _System(name, folder, searcher, ranking, run, _means(run, questions))
+    return _System(name, folder, searcher, results, run, _means(run, questions))
 
 
 def _fused_measures(runs: Sequence[Run], questions: PythonQuestions) -> dict[str, float | None]:
@@ -171,10 +171,7 @@ def _print_json(
         "documents": documents,
         "seconds": round(seconds, 3),
         "question": question,
-        "ranking": [
-            shown.searcher.explain(question, doc_id, competitors=2).to_dict()
-            for doc_id in shown.ranking.doc_ids
-        ],
+        "ranking": [explanation.to_dict() for explanation in shown.results.explain(competitors=2)],
         "questions": len(questions.queries),
         "measures": shown.measures,
         "systems": [
@@ -199,9 +196,7 @@ def _print(
     from termwise.explain.ranking_terminal import ranking_renderable
 
     first, shown = systems[0], _recommended(systems)
-    explanations = [
-        shown.searcher.explain(question, doc_id, competitors=2) for doc_id in shown.ranking.doc_ids
-    ]
+    explanations = shown.results.explain(competitors=2)
     console = stdout()
     console.print(
         f"The documentation of Python {PYTHON_VERSION}: {documents:,} documents, "

@@ -111,7 +111,7 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
         raise VocabularyMismatchError(
             "a query term lies outside the vocabulary", facts=[("term", int(terms[-1])), ("terms", slots)]
         )
-    factors = None if index.idf is None else index.idf.of(terms)
+    factors = index.query_factors(terms)
     if factors is not None:
         real = real * factors
     if index.term_vectors is not None:

@@ -69,6 +69,8 @@ def explain(
     documents = np.array(ordinals, dtype=np.int64)
     chunks, scores, _ = best_chunks(index, vector, documents)
     texts = DocumentText.read(texts_of or index, documents)
+    with_weights = index.term_vectors is None and any(text is not None for text in texts)
+    translations = TranslationShares.of(index) if with_weights else None
     name = index.path.resolve().name
     for position, (doc_id, ordinal) in enumerate(zip(doc_ids, ordinals, strict=True)):
         chunk, whole = int(chunks[position]), texts[position]
@@ -82,7 +84,7 @@ def explain(
             score=float(scores[position]),
             constant=vector.constant,
             contributions=_contributions(
-                index, encoder, vector, chunk, best, query, query_spans, added, text, fields
+                index, encoder, vector, chunk, best, query, query_spans, added, text, fields, translations
             ),
             unknown=tuple(sorted(unknown)),
             text=text,
@@ -136,9 +138,10 @@ def _contributions(
     added: Mapping[str, Origin],
     text: str | None,
     fields: DocumentFields | None,
+    translations: TranslationShares | None,
 ) -> tuple[Contribution, ...]:
     if text is None:
-        spans = {}
+        spans, translations = {}, None
     elif fields is None:
         spans = encoder.analyzer.analyze(text).spans_by_token()
     else:
@@ -153,7 +156,6 @@ def _contributions(
     always_exact = index.manifest.encoder.model.exact
     shift = 2**index.manifest.quantiser.bias_bits if index.manifest.background and not vector.exact else 1
     scale = index.manifest.quantiser.scale
-    translations = None if text is None else TranslationShares.of(index)
     contributions = []
     for term, weight in zip(vector.terms.tolist(), vector.weights.tolist(), strict=True):
         token = index.vocabulary.token(term)

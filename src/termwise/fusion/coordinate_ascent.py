@@ -24,7 +24,7 @@ from termwise.fusion.line_search import best_of_grid, best_on_line, weights_at
 from termwise.fusion.objective import Objective, RankedObjective
 from termwise.fusion.step_function import EQUAL, Choice
 from termwise.progress import Progress, no_progress
-from termwise.validation import MOST_STARTS, check, check_count, is_whole_number
+from termwise.validation import MOST_STARTS, check_count
 
 ROUNDS = 50
 """Largest number of rounds over all runs."""
@@ -77,8 +77,7 @@ def ascent(
     ParameterError
         If `restarts` or `seed` is out of range.
     """
-    holds = is_whole_number(restarts, least=1, most=MOST_STARTS)
-    check("restarts", restarts, holds, f"a whole number from 1 to {MOST_STARTS:,}")
+    check_count("restarts", restarts, most=MOST_STARTS)
     check_count("seed", seed, least=0)
     generator = np.random.default_rng(seed)
     runs = objective.runs

@@ -242,9 +242,7 @@ class _Parts:
             stored = index.weights(ordinals)
             row = np.repeat(np.arange(len(ordinals)), np.diff(stored.indptr))
             keys.append(row * width + new[stored.terms])
-            factors = (
-                None if index.idf is None else index.idf.of(stored.terms)
-            )  # the idf of an index that was changed
+            factors = index.query_factors(stored.terms)
             values.append(weight * stored.weights.astype(np.float64) * (1.0 if factors is None else factors))
         key, value = np.concatenate(keys), np.concatenate(values)
         order = np.argsort(key, kind="stable")  # merges sorted runs

@@ -19,7 +19,7 @@ from termwise.fusion.scaling import QueryScales, Scaling, deviation_of, scalings
 from termwise.fusion.weights_file import Fusion, Learned, Method, hash_of_queries
 from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Ranking, Run
-from termwise.validation import check, is_whole_number
+from termwise.validation import check_count
 
 if TYPE_CHECKING:
     from ir_measures import Measure
@@ -185,7 +185,7 @@ def cross_validated_run(
     >>> {query: fused[query].doc_ids[0] for query in queries}
     {'q1': 'a', 'q2': 'a', 'q3': 'b'}
     """
-    check("folds", folds, is_whole_number(folds, least=2), "a whole number of at least 2")
+    check_count("folds", folds, least=2)
     judgments = list(qrels)
     query_ids = [
         query_id

@@ -296,6 +296,10 @@ class Index:
             return None
         return IdfRatios(record, self.built_frequencies(), self.segments, self.manifest.terms)
 
+    def query_factors(self, terms: npt.NDArray[np.int32]) -> npt.NDArray[np.float64] | None:
+        """Return the idf factors of query terms if the index was changed after its build; None otherwise."""
+        return None if self.idf is None else self.idf.of(terms)
+
     def built_frequencies(self) -> npt.NDArray[np.uint32]:
         """Return the number of documents with each term, as it was when the index was built.
 

@@ -41,8 +41,10 @@ def bm25_rankings(
         Maximum number of queries, drawn with the seed; all by default.
     name : str, optional
         Name of the collection.
-    depth, seed, judged, progress
+    depth, seed, judged
         See `ReferenceRankings.of_run` and `termwise.probes.ProbeSettings`.
+    progress : callable, optional
+        Called with a stage, the amount done, and its total.
 
     Raises
     ------

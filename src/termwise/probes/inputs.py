@@ -58,18 +58,20 @@ def open_inputs(
     >>> [judged.name for judged in inputs.judged], inputs.collection
     (['python'], 'python:stdlib')
     """
-    sources = [judged_source(text) for text in names_and_paths("judged", judged)]
+    texts = names_and_paths("judged", judged)
+    sources = [judged_source(text) for text in texts]
     check_distinct(
         "judged collections",
-        zip([source.name for source in sources], map(str, judged), strict=True),
+        zip([source.name for source in sources], texts, strict=True),
         "give each a distinct name: NAME=DIR",
     )
     is_mapping = data is None or (isinstance(data, Mapping) and all(isinstance(name, str) for name in data))
     check("data", data, is_mapping, "a mapping from names to paths")
-    others = {"collection": collection, "stop_words": stop_words}
-    paths = (*(data or {}).items(), *(item for item in others.items() if item[1] is not None))
-    for name, path in paths:
+    for name, path in (data or {}).items():
         check_path(name, path)
+    for name, optional in (("collection", collection), ("stop_words", stop_words)):
+        if optional is not None:
+            check_path(name, optional)
     check("language", language, isinstance(language, str | None), "a string")
     folders = {name: Path(path) for name, path in (data or {}).items()}
     _check_folders(folders)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
@@ -32,7 +32,7 @@ from termwise.probes.report.contents import Report, report_of
 from termwise.probes.report.folder import SCORES, prepare_folder, write_report
 from termwise.progress import Progress, no_progress
 from termwise.rankers import ScorerContext
-from termwise.records import Run
+from termwise.records import Document, Run
 from termwise.scorers import Background, ScoreCache
 from termwise.scorers.protocol import TextScorer
 from termwise.scorers.score_pairs import score_pairs
@@ -252,7 +252,7 @@ def probe_rankers(
     if isinstance(settings.delta, str) or any(
         isinstance(one, MixtureSpecification) for one in rankers.values()
     ):
-        reference = _reference(inputs, settings, candidates, progress)
+        reference = _reference(inputs, collection.documents, settings, candidates, progress)
     facts = {
         "termwise": __version__,
         "judged": {
@@ -288,11 +288,14 @@ def _unused_data(inputs: ProbeInputs, probes: Iterable[str]) -> list[str]:
 
 
 def _reference(
-    inputs: ProbeInputs, settings: ProbeSettings, candidates: Run | None, progress: Progress
+    inputs: ProbeInputs,
+    documents: Callable[[], Iterator[Document]],
+    settings: ProbeSettings,
+    candidates: Run | None,
+    progress: Progress,
 ) -> ReferenceRankings:
     """Return the rankings for thresholds: those of a run, or those of BM25 for some or all queries."""
     judged = inputs.judged[0]
-    documents = open_collection(inputs.collection).documents
     if candidates is not None:
         return ReferenceRankings.of_run(
             candidates, judged.queries, documents(), depth=settings.depth, judged=judged.name

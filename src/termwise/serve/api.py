@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -48,11 +48,6 @@ def served_index(service: Service, request: Request) -> ServedIndex:
     return service.indexes[request.path_params["index"]]
 
 
-async def in_pool(service: Service, function: Callable[..., T], *arguments: Any) -> T:
-    """Run a search in a thread."""
-    return await service.pool.run(lambda: function(*arguments))
-
-
 async def _state(service: Service, request: Request) -> Response:
     return JsonAnswer({"status": "ok"})
 
@@ -74,12 +69,13 @@ async def _metrics(service: Service, request: Request) -> Response:
 
 async def _indexes(service: Service, request: Request) -> Response:
     return JsonAnswer(
-        {"indexes": await in_pool(service, lambda: [index_facts(served) for served in service.indexes])}
+        {"indexes": await service.pool.run(lambda: [index_facts(served) for served in service.indexes])}
     )
 
 
 async def _index(service: Service, request: Request) -> Response:
-    return JsonAnswer(await in_pool(service, index_facts, served_index(service, request)))
+    served = served_index(service, request)
+    return JsonAnswer(await service.pool.run(lambda: index_facts(served)))
 
 
 async def _verify(service: Service, request: Request) -> Response:
@@ -110,15 +106,16 @@ async def _searched(service: Service, served: ServedIndex, asked: SearchRequest)
 
 async def _fused_search(service: Service, request: Request) -> Response:
     asked = await model_of(request, FusedSearchRequest, service.settings.search_body)
-    answer = await in_pool(service, search.fused_search, service.indexes, asked, service.settings)
-    return JsonAnswer(answer)
+    return JsonAnswer(
+        await service.pool.run(lambda: search.fused_search(service.indexes, asked, service.settings))
+    )
 
 
 async def _explain(service: Service, request: Request) -> Response:
     served = served_index(service, request)
     asked = await model_of(request, ExplainRequest, service.settings.search_body)
     return JsonAnswer(
-        await in_pool(service, lambda: search.explain(served.current(), asked, service.settings))
+        await service.pool.run(lambda: search.explain(served.current(), asked, service.settings))
     )
 
 
@@ -128,14 +125,14 @@ async def _suggest(service: Service, request: Request) -> Response:
     if text is None:
         raise ServiceError("the parameter text is missing")
     return JsonAnswer(
-        await in_pool(service, lambda: search.suggest(served.searcher(), text, service.settings))
+        await service.pool.run(lambda: search.suggest(served.searcher(), text, service.settings))
     )
 
 
 async def _get_document(service: Service, request: Request) -> Response:
     served = served_index(service, request)
     doc_id = request.path_params["doc_id"]
-    return JsonAnswer(await in_pool(service, lambda: document_record(served.searcher(), doc_id)))
+    return JsonAnswer(await service.pool.run(lambda: document_record(served.searcher(), doc_id)))
 
 
 async def _put_document(service: Service, request: Request) -> Response:

@@ -190,10 +190,16 @@ def model_of_parameters(parameters: QueryParams, model: type[Model]) -> Model:
         given = parameters.getlist(name)
         field = model.model_fields.get(name)
         is_list = field is not None and "list" in str(field.annotation)
-        if len(given) > 1 and not is_list:
-            raise ServiceError("a parameter is given twice", facts=[("parameter", shown(name))])
+        if not is_list:
+            refuse_repeated(parameters, name)
         values[name] = given if is_list else given[-1]
     return checked_model(values, model, strict=False)
+
+
+def refuse_repeated(parameters: QueryParams, name: str) -> None:
+    """Refuse a query parameter that occurs several times."""
+    if len(parameters.getlist(name)) > 1:
+        raise ServiceError("a parameter is given twice", facts=[("parameter", shown(name))])
 
 
 def checked_model(value: object, model: type[Model], *, strict: bool = True) -> Model:

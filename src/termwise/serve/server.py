@@ -26,7 +26,7 @@ from termwise.serve.app import check_service, create_app
 from termwise.serve.observation import SHARED, log_to
 from termwise.serve.protocol import BoundedProtocol
 from termwise.serve.settings import ServiceSettings
-from termwise.validation import check, is_whole_number
+from termwise.validation import check_count
 
 logger = logging.getLogger("termwise.serve")
 
@@ -83,16 +83,8 @@ def serve(
     TermwiseError
         If an index cannot be opened.
     """
-    check(
-        "port",
-        port,
-        is_whole_number(port, least=0, most=MOST_PORT),
-        f"a whole number from 0 to {MOST_PORT:,}",
-    )
-    most = MOST_WORKERS
-    check(
-        "workers", workers, is_whole_number(workers, least=1, most=most), f"a whole number from 1 to {most:,}"
-    )
+    check_count("port", port, least=0, most=MOST_PORT)
+    check_count("workers", workers, most=MOST_WORKERS)
     settings = settings or ServiceSettings()
     app: Any = partial(_worker_app, list(folders), settings, log_requests)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a client that leaves must not end the process

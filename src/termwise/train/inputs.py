@@ -52,7 +52,7 @@ def special_ids(vocabulary: Vocabulary, kind: str) -> SpecialIds:
             ],
             fixes=[
                 "use an encoder with the vocabulary of BERT",
-                "in Python, write_encoder_folder(special=SpecialIds(document=…, query=…, cls=…, sep=…, pad=…))",
+                "in Python, EncoderContents(special=SpecialIds(document=…, query=…, cls=…, sep=…, pad=…))",
             ],
         )
     return SpecialIds(**{role: number for role, number in numbers.items() if number is not None})

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +62,7 @@ class CrossEncoderScorer(NetworkScorer):
         If the model has several outputs, like a classifier.
     """
 
+    reads_pairs: ClassVar[bool] = True
     model: CrossEncoder
     name: str = "cross-encoder"
 

@@ -28,7 +28,7 @@ from termwise.errors import ModelFormatError
 from termwise.storage.file_record import folder_fingerprint, text_fingerprint
 from termwise.text.characters import without_surrogates
 from termwise.train.pretrained import load_pretrained, quiet
-from termwise.validation import check, check_count, check_texts, is_whole_number
+from termwise.validation import check, check_count, check_texts
 from termwise.yardsticks.checkpoint import open_tokenizer, readable_words, tokenizer_folder
 from termwise.yardsticks.compatibility import check_length, torch_device
 from termwise.yardsticks.locate import locate_model
@@ -101,8 +101,7 @@ class Doc2Query:
         check_count("length", self.length, least=8)
         check_count("seed", self.seed, least=0)
         for name, value in (("count", self.count), ("longest", self.longest)):
-            holds = is_whole_number(value, least=1, most=_MOST)
-            check(name, value, holds, f"a whole number from 1 to {_MOST:,}")
+            check_count(name, value, most=_MOST)
         check("prompt", self.prompt, isinstance(self.prompt, str), "a text")
         options = (self.count, self.top, self.longest, self.length, self.prompt, self.seed)
         self.fingerprint = text_fingerprint(repr((_KIND, *options, self.fingerprint)))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,7 @@ class MonoT5Scorer(NetworkScorer):
         If "true" or "false" is not one token.
     """
 
+    reads_pairs: ClassVar[bool] = True
     network: T5ForConditionalGeneration
     tokenizer: PreTrainedTokenizerBase
     length: int

@@ -21,7 +21,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +54,8 @@ class NetworkScorer(BasePairScorer):
     name: str
     batch: int = 32
     fingerprint: str | None = None
+    reads_pairs: ClassVar[bool] = False
+    """Whether the window holds query and text together, so that the query decides how much of a text is read."""
 
     def __post_init__(self) -> None:
         check("name", self.name, isinstance(self.name, str) and bool(self.name), "a name")
@@ -69,6 +71,8 @@ class NetworkScorer(BasePairScorer):
 
     def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return which texts are truncated; see `termwise.scorers.protocol.WindowedScorer`."""
+        if not self.reads_pairs:
+            queries = [""] * len(texts)  # each distinct text is tokenised once
         excess = cache(self._excess)
         return np.array([excess(*pair) > 0 for pair in zip(queries, texts, strict=True)], dtype=np.bool_)
 

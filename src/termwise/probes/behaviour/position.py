@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from termwise.collection import read_json_lines
 from termwise.errors import MalformedRecordError
@@ -49,8 +50,12 @@ def moved(passage: Passage, place: str) -> str:
     return " ".join(others)
 
 
-PassageSource = tuple[str, Callable[[], Passage | None]]
-"""Identifier of a passage, and a function that finds its sentences; it returns None if none has a query word."""
+class PassageSource(NamedTuple):
+    """Identifier of a passage, and a function that finds its sentences, or None if none has a query word."""
+
+    passage_id: str
+    passage: Callable[[], Passage | None]
+
 
 Sources = Callable[[], Iterable[PassageSource]]
 
@@ -72,11 +77,11 @@ class PassageProbe(SourcedProbe[PassageSource]):
 
     def source_id(self, source: PassageSource) -> str:
         """See `SourcedProbe`."""
-        return source[0]
+        return source.passage_id
 
     def sample(self, seed: int, source: PassageSource) -> Sample | None:
         """See `SourcedProbe`."""
-        passage = source[1]()
+        passage = source.passage()
         texts = None if passage is None else self.arrange(passage, seed)
         if passage is None or texts is None:
             return None
@@ -120,7 +125,7 @@ def _written_sources() -> list[PassageSource]:
     """Return the written passages, in which the answer is marked."""
 
     def source(passage: Passage) -> PassageSource:
-        return passage.passage_id, lambda: passage
+        return PassageSource(passage.passage_id, lambda: passage)
 
     return [source(passage) for passage in written_passages()]
 
@@ -135,7 +140,7 @@ def _judged_sources(judged: JudgedTexts, inputs: ProbeInputs) -> Iterator[Passag
 
     for text in judged:
         if text.grade > judged.lowest:
-            yield text.judgment_id, partial(passage, text)
+            yield PassageSource(text.judgment_id, partial(passage, text))
 
 
 def xquad_sources(path: Path, language: Language) -> Iterator[PassageSource]:
@@ -155,7 +160,7 @@ def xquad_sources(path: Path, language: Language) -> Iterator[PassageSource]:
         if not isinstance(start, int) or not answer or context[start : start + len(answer)] != answer:
             expected = f"{answer!r} at 'answer_start'"
             raise MalformedRecordError.at(path, line, expected=expected, seen=f"answer_start: {start!r}")
-        yield question_id, partial(passage, question_id, query, context, start)
+        yield PassageSource(question_id, partial(passage, question_id, query, context, start))
 
 
 def _prepend_neutral(text: str, context: ManipulationContext, *, count: int) -> str:

@@ -48,7 +48,7 @@ class ProbeSamples:
     def of(
         cls, probe: Probe, *, seed: int, limit: int | None = None, section: str = "Probes"
     ) -> ProbeSamples:
-        """Make the samples of a probe, see `Probe.draw`.
+        """Make the samples of a probe, see `Probe.draw`; `section` is the section of the tables.
 
         Raises
         ------
@@ -148,12 +148,11 @@ def _check_names(noun: str, names: Sequence[str], fix: str | Fix) -> None:
 
 def score_probes(
     scorer: TextScorer,
-    probes: Iterable[tuple[Probe, Samples]],
+    probes: Sequence[tuple[Probe, Samples]],
     rule: EffectRule,
     score_pairs: ScorePairs,
 ) -> dict[str, ProbeResult]:
     """Score the texts of all samples, each distinct pair once; return the results by the name of the probe."""
-    probes = list(probes)
     pairs = (pair for _, samples in probes for sample in samples for pair in sample.pairs)
     scores = score_pairs(scorer, pairs, "score")
     return {probe.name: ProbeResult.of(scorer, probe, rule, samples, scores) for probe, samples in probes}

@@ -147,7 +147,13 @@ def select_probes(
 
 
 def suite_named(name: str) -> Suite:
-    """Return a suite by name; ``probe:PATTERN`` is a suite of the probes whose names match."""
+    """Return a suite by name; ``probe:PATTERN`` is a suite of the probes whose names match.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such suite.
+    """
     if name in SUITES:
         return SUITES[name]
     if name.startswith(_BY_NAME):

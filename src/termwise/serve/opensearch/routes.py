@@ -16,10 +16,10 @@ from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from termwise._version import __version__
-from termwise.display.safe_text import legible, shown
+from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError
 from termwise.serve.access import Access
-from termwise.serve.bodies import JSON, NDJSON, JsonAnswer, body_of, parsed_json
+from termwise.serve.bodies import JSON, NDJSON, JsonAnswer, body_of, parsed_json, refuse_repeated
 from termwise.serve.changes import Change, Delete
 from termwise.serve.documents import document_record
 from termwise.serve.errors import (
@@ -132,8 +132,7 @@ def _check_parameters(request: Request, *known: str) -> None:
     for name in request.query_params:
         if name not in known and name not in COSMETIC:
             raise UnsupportedError.of("the parameter", name, known)
-        if len(request.query_params.getlist(name)) > 1:
-            raise ServiceError("a parameter is given twice", facts=[("parameter", shown(name))])
+        refuse_repeated(request.query_params, name)
 
 
 def _served(service: Service, request: Request) -> ServedIndex:

@@ -79,7 +79,6 @@ class TermTrainer(Trainer):
         folder: RunFolder,
         callbacks: Sequence[TrainerCallback] = (),
     ) -> None:
-        say = folder.execution.say
         self._elapsed = ElapsedTime()
         super().__init__(
             model=step,
@@ -98,7 +97,7 @@ class TermTrainer(Trainer):
         self._batches = batches
         self._settings = settings
         self._validate = validate
-        self._say = say
+        self._say = folder.execution.say
         self._losses: list[tuple[int, torch.Tensor]] = []
 
     @property
@@ -230,8 +229,7 @@ class TermTrainer(Trainer):
         settings = self._settings
         checkpoint = newest_complete(Path(str(self.args.output_dir)))
         slower = Code(f"{settings.learning_rate / 2:g}")
-        resume = Fix.use(resume=True, learning_rate=slower)
-        fixes = [Fix.sentence("continue with {}", resume)] if checkpoint else []
+        fixes = [Fix.use("continue with {}", resume=True, learning_rate=slower)] if checkpoint else []
         fixes.append(Fix.use("start again in another folder with {}", learning_rate=slower))
         if not settings.clip:
             fixes.append(Fix.use("limit the gradients with {}", clip=1))
