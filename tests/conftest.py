@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 from hypothesis import settings
+from tests.shared_exports import SharedExports
 
 # Examples can be slow on shared machines, which is not a failure; failures must be reproducible.
 settings.register_profile("termwise", deadline=None, derandomize=True)
 settings.load_profile("termwise")
+
+
+gc.disable()  # until all tests are collected
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Leave the modules and tests out of later garbage collections, which would take a second each."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_exports() -> Iterator[None]:
+    """Let networks of one architecture share an export, if torch is loaded."""
+    if "torch" not in sys.modules:
+        yield
+        return
+    import torch
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.onnx, "export", SharedExports(torch.onnx.export))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ transformers = pytest.importorskip("transformers")
 onnx = pytest.importorskip("onnx")
 
 import onnxruntime  # noqa: E402
+from tests.shared_exports import SharedExports  # noqa: E402
 
 from termwise.errors import CheckFailedError, ModelFormatError  # noqa: E402
 from termwise.train.export import onnx_export as export  # noqa: E402
@@ -33,6 +34,7 @@ from termwise.train.networks import SpladeDocNetwork, TildeNetwork, untrained  #
 from .conftest import SIZE, configuration  # noqa: E402
 
 TERMS, LENGTH = 60, 32
+TORCH_EXPORT = torch.onnx.export
 
 
 def distilbert() -> object:
@@ -105,6 +107,23 @@ NAMES = {"tilde": "logits", "lookup": "vectors"}
 def case(request):
     network = networks(request.param).train()
     return Case(network, to_onnx(network))
+
+
+def test_exports_that_tests_share_are_those_of_torch(monkeypatch):
+    shared = SharedExports(TORCH_EXPORT)
+    monkeypatch.setattr(torch.onnx, "export", shared)
+    network = networks("twice splade-doc")
+    to_onnx(network)
+    with torch.no_grad():
+        for number, parameter in enumerate(network.parameters()):
+            parameter += 0.01 * (number + 1)
+    graph = to_onnx(network)
+    network.activation = "relu"
+    other = to_onnx(network)
+    monkeypatch.setattr(torch.onnx, "export", TORCH_EXPORT)
+    assert other == to_onnx(network)
+    network.activation = "log1p_relu"
+    assert graph == to_onnx(network) != other
 
 
 def test_graph_and_torch_agree(case):
