@@ -18,7 +18,9 @@ with warnings.catch_warnings():
     from statsmodels.stats.weightstats import DescrStatsW
 
 
-@settings(max_examples=10)  # statsmodels collects garbage in each call, which takes a second beside other tests
+@settings(
+    max_examples=10
+)  # statsmodels collects garbage in each call, which takes a second beside other tests
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=15))
 def test_corrections_are_those_of_statsmodels(p):
     assert bonferroni(p) == pytest.approx(multipletests(p, method="bonferroni")[1])
