@@ -216,7 +216,8 @@ def networks(arguments: argparse.Namespace) -> tuple[Network, EncoderFolder]:
 
     from termwise.train.base_encoder import base_analyzer
     from termwise.train.export.folder_writer import write_encoder_folder
-    from termwise.train.export.onnx_export import initialisers, network_of
+    from termwise.train.export.onnx_export import network_of
+    from termwise.train.export.quantise import dequantised_weights
     from termwise.train.networks import network_on_base, positions
 
     torch.set_num_threads(arguments.threads)
@@ -230,7 +231,7 @@ def networks(arguments: argparse.Namespace) -> tuple[Network, EncoderFolder]:
                 fixes=["name a folder written by termwise train", "--base ENCODER"],
             )
         model = onnx.load(folder.path(files["float32"]))
-        return torch_runner(network_of(model, initialisers(model)).eval()), folder
+        return torch_runner(network_of(model, dequantised_weights(model)).eval()), folder
     torch.manual_seed(arguments.seed)
     kind: EncoderKind = arguments.kind
     network = network_on_base(kind, arguments.base).eval()

@@ -40,10 +40,10 @@ from termwise.storage.atomic_file import written_whole  # noqa: E402
 from termwise.storage.model_folder import TRAINING  # noqa: E402
 from termwise.train import LookupSettings, train_lookup  # noqa: E402
 from termwise.train.data.teacher_vectors import FOLDER as VECTORS  # noqa: E402
+from termwise.train.export.card_facts import lookup_card_facts  # noqa: E402
 from termwise.train.export.folder_writer import CARD, EncoderContents, write_encoder_folder  # noqa: E402
 from termwise.train.export.model_card import model_card  # noqa: E402
 from termwise.train.export.published_checkpoints import dequantised_network  # noqa: E402
-from termwise.train.lookup.card import lookup_card_facts  # noqa: E402
 from termwise.train.lookup.texts import texts_of_pairs  # noqa: E402
 from termwise.train.run_folder import SETTINGS  # noqa: E402
 

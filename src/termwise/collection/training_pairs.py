@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,13 @@ from termwise.collection.lines import read_json_lines
 from termwise.collection.openers import open_collection
 from termwise.collection.qrels import qrels_file, read_qrels
 from termwise.collection.queries import read_queries
-from termwise.errors import EmptyCollectionError, MalformedRecordError, MissingFileError, UnknownIdError
+from termwise.errors import (
+    EmptyCollectionError,
+    MalformedRecordError,
+    MissingFileError,
+    ParameterError,
+    UnknownIdError,
+)
 from termwise.records import Document, Qrel, Query
 from termwise.storage.file_record import texts_fingerprint
 from termwise.storage.safe_read import folder_entries, is_file, is_folder, path_exists
@@ -47,6 +54,10 @@ class PairSource:
 
     def __len__(self) -> int:
         return len(self.pairs)
+
+    def facts(self) -> dict[str, Any]:
+        """Return name, number of pairs and digest, for the record of a training."""
+        return {"name": self.name, "pairs": len(self), "digest": self.digest()}
 
     def digest(self) -> str:
         """Return ``sha256:`` and a digest of the texts of all pairs."""
@@ -93,6 +104,21 @@ def read_sources(spec: str | Path, *, split: str = "train") -> list[PairSource]:
     if not any(len(source) for source in sources):
         raise EmptyCollectionError("there are no training pairs", facts=[("data", spec), ("split", split)])
     return sources
+
+
+def different_sources(data: Iterable[str | Path]) -> Iterator[PairSource]:
+    """Yield the sources of several data, or raise `ParameterError` if two have the same name; see `read_sources`."""
+    names = set()
+    for spec in data:
+        for source in read_sources(spec):
+            if source.name in names:
+                raise ParameterError(
+                    "two sources of training pairs have the same name",
+                    facts=[("name", source.name)],
+                    fixes=["give each source once; rename the folder or the file of one"],
+                )
+            names.add(source.name)
+            yield source
 
 
 def _places(path: Path, split: str) -> list[Path]:

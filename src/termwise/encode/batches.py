@@ -30,22 +30,10 @@ ROWS = 256
 def plan_batches(
     lengths: Sequence[int], *, pieces: int = PIECES, rows: int = ROWS
 ) -> list[npt.NDArray[np.int64]]:
-    """Group inputs by length.
+    """Group inputs by length; return the positions of the inputs of each batch.
 
-    Parameters
-    ----------
-    lengths : sequence of int of length n
-        Number of pieces of each input, 1 or more.
-    pieces : int
-        A batch of b inputs of at most l pieces satisfies ``b * l <= pieces``, unless it is a single input.
-    rows : int
-        Largest number of inputs in a batch.
-
-    Returns
-    -------
-    list of ndarray of int64
-        Positions of the inputs of each batch; every input is in exactly one. The longest inputs come first, so memory
-        peaks at the start; inputs of equal length keep their order.
+    A batch of b inputs of at most l pieces satisfies ``b * l <= pieces``, unless it is a single input, and has at most
+    `rows` inputs. The longest inputs come first, so memory peaks at the start; inputs of equal length keep their order.
 
     Examples
     --------
@@ -65,23 +53,9 @@ def plan_batches(
 def run_batches(
     session: OnnxSession, inputs: Sequence[npt.NDArray[np.integer]], *, pieces: int = PIECES
 ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]]:
-    """Run a network over inputs of mixed length.
+    """Run a network over inputs of mixed length, special tokens included; yield positions and outputs of each batch.
 
-    Parameters
-    ----------
-    session : OnnxSession
-        The network.
-    inputs : sequence of ndarray of integers
-        Pieces of each input, including special tokens; 1 or more.
-    pieces : int
-        See `plan_batches`.
-
-    Yields
-    ------
-    positions : ndarray of shape (b,), int64
-        Positions of the inputs of this batch.
-    outputs : ndarray of shape (b, ...), float32
-        Output of the network for them.
+    The positions are int64 of shape (b,), the outputs float32 of shape (b, ...); see `plan_batches`.
     """
     pad = session.folder.document_special.pad
     for batch in plan_batches([len(ids) for ids in inputs], pieces=pieces):
@@ -98,29 +72,10 @@ def run_windows(
     pieces: int = PIECES,
     advance: Advance = no_advance,
 ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]]:
-    """Run a network with one output per input over the windows of several texts.
+    """Run a network with one output per input over the windows of several texts; yield texts and outputs of each batch.
 
-    Parameters
-    ----------
-    session : OnnxSession
-        The network.
-    texts : sequence of str
-        Any number.
-    marker : int
-        Special token in position 0.
-    size, overlap : int
-        See `cut_windows`.
-    pieces : int
-        See `plan_batches`.
-    advance : callable
-        Called with the fraction of pieces done.
-
-    Yields
-    ------
-    documents : ndarray of shape (b,), int64
-        Position of the text of each window.
-    outputs : ndarray of shape (b, V), float32
-        Output of the network for each window.
+    The position of the text of each window is int64 of shape (b,), the outputs are float32 of shape (b, V). `marker` is
+    the special token in position 0. See `cut_windows` for `size` and `overlap`, and `plan_batches` for `pieces`.
     """
     windows = windows_of(
         session.folder.document_tokenizer,

@@ -1,14 +1,8 @@
 """Encoding of a collection in blocks, which a work folder keeps for interrupted and repeated builds.
 
-::
-
-    encoding.json                   the encoder and its settings; only the same encoder may add to this folder
-    block-0f3a9c5d7e1b2468.rows     digests and rows of texts that were encoded together
-    ...
-
-A row depends on the text alone and is found by the digest of the text. So a text that the folder holds is not encoded
-again, whatever its identifier, its place or its collection. The other texts of a block are encoded and become a new
-file. Damaged files are ignored. Nothing is removed from the folder.
+``docs/encoder-format.md`` describes the files. A row depends on the text alone and is found by the digest of the text.
+So a text that the folder holds is not encoded again, whatever its identifier, its place or its collection. The other
+texts of a block are encoded and become a new file. Damaged files are ignored. Nothing is removed from the folder.
 """
 
 from __future__ import annotations
@@ -21,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from termwise.display.safe_text import settings_differences, short_digest
-from termwise.encode.block_file import BLOCK_NAME, Block, Rows, cut_blocks, text_digests, write_block
+from termwise.encode.block_file import BLOCK_NAME, Rows, cut_blocks, text_digests, write_block
 from termwise.encode.document_encoder import EncodedRows, RowEncoder, check_encoder
 from termwise.encode.row_selection import interleave_rows
 from termwise.encode.stored_rows import StoredRows
@@ -93,17 +87,7 @@ def encoded_blocks(
 
 
 def claim(folder: Path, encoder: RowEncoder[EncodedRows]) -> None:
-    """Claim a work folder for an encoder: create it, or check that it belongs to this encoder.
-
-    Raises
-    ------
-    ForeignFolderError
-        If the folder belongs to another encoder or other settings, or holds other files.
-    ParameterError
-        If the description of the encoder cannot be written as JSON.
-    StorageError
-        If the folder cannot be used.
-    """
+    """Claim a work folder for an encoder: create it, or check that it belongs to this encoder."""
     path = folder / NAME
     identity: dict[str, Any] = {
         "format": FORMAT,
@@ -178,7 +162,7 @@ def _blocks(
                     progress(STAGE, done + int(share * size), length)
 
                 rows = encoder.encode_documents(list(compress(texts, ~is_stored)), advance=advance)
-                write_block(folder, encoder, Block(digests[~is_stored], rows))
+                write_block(folder, encoder, digests[~is_stored], rows)
                 progress(STAGE, before + len(block), length)
                 if is_stored.any():
                     known = stored.rows(positions[is_stored])

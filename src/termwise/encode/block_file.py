@@ -1,17 +1,4 @@
-"""File of a block of encoded documents: texts, writer and reader.
-
-In little-endian numbers, for `TermWeights` and for `DocumentVectors`::
-
-    8 bytes     TWROWS02                          TWVECS02
-    32 bytes    SHA-256 of everything after it
-    32 bytes    SHA-256 of the fingerprint of the encoder, a line break, and the id of its vocabulary
-    u8          number n of texts
-    u8          number m of weights               number m of windows
-    u8                                            number k of dimensions
-    16 bytes n  first half of the SHA-256 of each text
-    i8 (n + 1)  row boundaries                    boundaries of the windows of texts
-    m           i4 terms                          i1 (k) numbers
-    f4 (m)      weights                           scales
+"""File of a block of encoded documents: texts, writer and reader; ``docs/encoder-format.md`` has the layout.
 
 The name of a file is a digest of its texts. A file is renamed to this name when it is complete. A truncated or damaged
 file, and one of another encoder, counts as missing: its texts are encoded again.
@@ -24,7 +11,7 @@ import re
 import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -65,30 +52,10 @@ _WEIGHTS, _VECTORS = _SECTIONS
 _LONGEST_HEAD = _DIGESTS.size + 3 * 8
 
 
-class Block(NamedTuple, Generic[Rows]):
-    """Content of a block file.
-
-    Attributes
-    ----------
-    digests : ndarray of shape (n,), S16
-        Digests of the texts.
-    rows : TermWeights or DocumentVectors
-        One row for each text.
-    """
-
-    digests: npt.NDArray[np.bytes_]
-    rows: Rows
-
-
 def cut_blocks(documents: Iterable[Document], size: int) -> Iterator[list[Document]]:
     """Cut a collection into blocks of at most `size` documents, and of `CHARACTERS` times `size` characters.
 
-    A block ends with the document that reaches one of these numbers.
-
-    Raises
-    ------
-    ParameterError
-        If the collection contains something that is not a document.
+    A block ends with the document that reaches one of these numbers. The documents are checked.
     """
     characters = 0
     block: list[Document] = []
@@ -117,15 +84,8 @@ def block_files(folder: Path) -> list[Path]:
         return []
 
 
-def write_block(folder: Path, encoder: RowEncoder[Rows], block: Block[Rows]) -> None:
-    """Write a block into the folder.
-
-    Raises
-    ------
-    StorageError
-        If the folder cannot be written.
-    """
-    digests, rows = block
+def write_block(folder: Path, encoder: RowEncoder[Rows], digests: npt.NDArray[np.bytes_], rows: Rows) -> None:
+    """Write a block into the folder: one row for each text, and the digests of the texts."""
     counts: tuple[int, ...]
     arrays: list[npt.NDArray[Any]]
     if isinstance(rows, DocumentVectors):
@@ -145,13 +105,10 @@ def write_block(folder: Path, encoder: RowEncoder[Rows], block: Block[Rows]) -> 
     write_bytes_whole(folder / name, magic + hashlib.sha256(body).digest() + body)
 
 
-def read_block(path: Path, encoder: RowEncoder[Rows]) -> Block[Rows] | None:
-    """Return the content of a block file; None if it is missing, damaged or of another encoder.
+def read_block(path: Path, encoder: RowEncoder[Rows]) -> tuple[npt.NDArray[np.bytes_], Rows] | None:
+    """Return digests and rows of a block file; None if it is missing, damaged or of another encoder.
 
-    Raises
-    ------
-    MissingFileError
-        If the file exists and cannot be read.
+    Raise `MissingFileError` if the file exists and cannot be read.
     """
     try:
         data = read_regular(path, MAX_BLOCK)
@@ -170,7 +127,9 @@ def read_block(path: Path, encoder: RowEncoder[Rows]) -> Block[Rows] | None:
     return _parsed(data, magic, encoder)
 
 
-def _parsed(data: bytes, magic: bytes, encoder: RowEncoder[Rows]) -> Block[Rows] | None:
+def _parsed(
+    data: bytes, magic: bytes, encoder: RowEncoder[Rows]
+) -> tuple[npt.NDArray[np.bytes_], Rows] | None:
     """Return the content of an undamaged file; None if its rows are invalid."""
     n, m, *dimensions = struct.unpack_from(f"<{3 if magic == _VECTORS else 2}Q", data, _DIGESTS.size)
     lengths = (n, n + 1, m * (dimensions or [1])[0], m)
@@ -190,7 +149,7 @@ def _parsed(data: bytes, magic: bytes, encoder: RowEncoder[Rows]) -> Block[Rows]
                 return None
     except (ValueError, OverflowError, WeightError):
         return None
-    return Block(digests, cast(Rows, rows))  # the digest says that this encoder made them
+    return digests, cast(Rows, rows)  # the digest says that this encoder made them
 
 
 def _encoder_digest(encoder: RowEncoder[EncodedRows]) -> bytes:

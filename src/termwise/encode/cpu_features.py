@@ -23,14 +23,7 @@ def processor_class() -> ProcessorClass:
 
 
 def classify(cpuinfo: str, machine: str) -> ProcessorClass:
-    """Return the class of a processor.
-
-    Parameters
-    ----------
-    cpuinfo : str
-        Content of ``/proc/cpuinfo``.
-    machine : str
-        Architecture, such as ``x86_64`` or ``aarch64``.
+    """Return the class of a processor from the content of ``/proc/cpuinfo`` and its architecture.
 
     Examples
     --------

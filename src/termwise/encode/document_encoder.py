@@ -130,22 +130,9 @@ def built_precision(built: NetworkRecord | None) -> NetworkPrecision | None:
 def check_network(
     built: NetworkRecord | None, encoder: DocumentEncoder, *, index: Path, fixes: Sequence[str | Fix]
 ) -> None:
-    """Compare an encoder with the one that an index was built with.
+    """Compare an encoder with the network that an index was built with.
 
-    Parameters
-    ----------
-    built : NetworkRecord or None
-        Network of the index.
-    encoder : DocumentEncoder
-    index : Path
-        Folder of the index, for the error.
-    fixes : sequence of str
-        Fixes of the error.
-
-    Raises
-    ------
-    VocabularyMismatchError
-        If the network or its settings differ; the error names both.
+    If the network or its settings differ, raise `VocabularyMismatchError`, which names both.
     """
     given = network_record(encoder)
     before = {} if built is None else built.json

@@ -1,32 +1,7 @@
 """Encoder folder: a trained network, its tokenizer and the manifest that describes them.
 
-::
-
-    encoder.json          the manifest
-    tokenizer.json        the tokenizer, unless it is the one that ships with the package
-    document_tokenizer.json
-                          kind lookup, optional: the tokenizer of documents, if queries have another one
-    model.onnx            the network in float32    } at least one of the two
-    model.int8.onnx       the network in int8       }
-    floors.npy            kind tilde: float32 of shape (V,), the mean ln P(t|d) over a sample of passages
-    query_weights.npy     kinds tildev2 and splade-doc, optional: float32 of shape (V,), the weight of each query term,
-                          for any count
-    query_rows.npy        kind lookup: int8 of shape (V, dimensions), the vector of each query term; zeros for a term
-                          without a vector
-    query_shifts.npy      kind lookup: uint8 of shape (V,), the shift of each row, see `termwise.vectors.TermVectors`
-
-Other files (weights to continue training from, a model card, the training log) are ignored.
-
-The networks take ``input_ids`` and ``attention_mask``, int64 of shape (b, l), and give one output:
-
-===========  ============  =======================  ==============================================================
-kind         output        shape, float32           meaning
-===========  ============  =======================  ==============================================================
-tilde        ``logits``    (b, V)                   one for each term, from position 0
-tildev2      ``weights``   (b, l)                   0 or more, one for each position
-splade-doc   ``weights``   (b, V)                   0 or more, one for each term
-lookup       ``vectors``   (b, dimensions)          one vector of length 1
-===========  ============  =======================  ==============================================================
+``docs/encoder-format.md`` describes the files, and the inputs and outputs of the networks. Files that the manifest does
+not list, such as weights to continue training from, a model card and the training log, are ignored.
 """
 
 from __future__ import annotations

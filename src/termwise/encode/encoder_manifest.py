@@ -69,12 +69,7 @@ class SpecialIds:
 class DocumentTokenizerRecord:
     """Tokenizer of documents that differs from that of queries, see `termwise.encode.document_tokenizer`.
 
-    Attributes
-    ----------
-    terms : int
-        Number of rows of the embedding of the network.
-    special : SpecialIds
-        Ids of the special tokens, among these rows.
+    `terms` is the number of rows of the embedding of the network; `special` are among these rows.
     """
 
     terms: int

@@ -70,20 +70,11 @@ QUESTION_WORDS = frozenset({"how", "what", "when", "which", "why", "who", "where
 
 
 def expandable(vocabulary: Vocabulary) -> npt.NDArray[np.bool_]:
-    """Return which terms may be appended to a passage.
+    """Return which terms of the vocabulary of an encoder may be appended to a passage: shape (V,), bool.
 
     These are the terms that `clean_vocabulary` keeps in mode ``repo``, for every mode of the encoder, except
-    `QUESTION_WORDS`. The mode removes stop words, symbols, special tokens and ``##s``.
-
-    Parameters
-    ----------
-    vocabulary : Vocabulary of V terms
-        Vocabulary of the encoder.
-
-    Returns
-    -------
-    ndarray of shape (V,), bool
-        True for 28,394 of 30,522 terms of uncased BERT.
+    `QUESTION_WORDS`: 28,394 of 30,522 terms of uncased BERT. The mode removes stop words, symbols, special tokens and
+    ``##s``.
 
     Examples
     --------

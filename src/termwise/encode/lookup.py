@@ -22,21 +22,9 @@ from termwise.vectors import DocumentVectors, TermVectors
 
 @final
 class LookupDocumentEncoder(NetworkDocumentEncoder[DocumentVectors]):
-    """Lookup: one vector of length 1, in 8 bits, for each window of a text.
+    """Lookup: one vector of length 1, in 8 bits, for each window of a text; see `NetworkDocumentEncoder`.
 
     The vectors are those of both forms of the model, so that one work folder serves both.
-
-    Parameters
-    ----------
-    model : Lookup
-        Settings; its `encoder` is ignored.
-    session : OnnxSession
-        Network of kind ``lookup``.
-
-    Raises
-    ------
-    ModelFormatError, ParameterError
-        See `NetworkDocumentEncoder`.
     """
 
     def __init__(self, model: Lookup, session: OnnxSession) -> None:

@@ -26,20 +26,7 @@ Rows = TypeVar("Rows", TermWeights, DocumentVectors)
 
 
 class NetworkEncoder(ABC):
-    """Network of an encoder folder with its settings.
-
-    Parameters
-    ----------
-    session : OnnxSession
-        The network.
-    kind : {"tilde", "tildev2", "splade-doc", "lookup"}
-        Required kind.
-
-    Raises
-    ------
-    ModelFormatError
-        If the encoder is of another kind.
-    """
+    """Network of an encoder folder, of the required kind, with its settings."""
 
     def __init__(self, session: OnnxSession, kind: EncoderKind) -> None:
         require_kind(session.folder, kind)
@@ -90,16 +77,9 @@ class NetworkEncoder(ABC):
 class NetworkDocumentEncoder(NetworkEncoder, Generic[Rows]):
     """Base class of document encoders; a subclass computes the rows of one block of texts.
 
-    The properties below hold for sparse weights above 0; a subclass overrides those that differ.
-
-    Parameters
-    ----------
-    model : NetworkModel
-        Settings; its name is the kind of the encoder, and its `encoder` is ignored.
-    session : OnnxSession
-        The network.
-    length : int or None, optional
-        Number of pieces in a window, if it differs from that of the model.
+    The properties below hold for sparse weights above 0; a subclass overrides those that differ. The name of the model
+    is the kind of the encoder, and its `encoder` is ignored. `length` is the number of pieces in a window, if it
+    differs from that of the model.
 
     Raises
     ------
@@ -159,24 +139,10 @@ class NetworkDocumentEncoder(NetworkEncoder, Generic[Rows]):
         """Return one row for each text of a block."""
 
     def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> Rows:
-        """Return one row for each text.
+        """Return one row for each text; the row of a text without word pieces is empty.
 
-        Parameters
-        ----------
-        texts : sequence of str
-            Any number, of any length.
-        advance : callable, optional
-            Called with the fraction of the work done.
-
-        Returns
-        -------
-        TermWeights or DocumentVectors
-            The row of a text without word pieces is empty.
-
-        Raises
-        ------
-        ModelFormatError
-            If the output of a network is not finite.
+        `advance` is called with the fraction of the work done. `ModelFormatError` if the output of a network is not
+        finite.
         """
         check_texts(texts)
         parts: list[Rows] = [

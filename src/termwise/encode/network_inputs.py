@@ -29,14 +29,9 @@ class PieceTokenizer(Protocol):
 
 @dataclass(frozen=True)
 class TextWindows:
-    """Windows of several texts.
+    """Windows of several texts: position of the text of each window, int64 of shape (n,), and its pieces.
 
-    Attributes
-    ----------
-    documents : ndarray of shape (n,), int64
-        Position of the text of each window. An empty text has no window.
-    pieces : list of n ndarrays, int32
-        Piece ids of each window, without special tokens.
+    The pieces have no special tokens. An empty text has no window.
     """
 
     documents: npt.NDArray[np.int64]
@@ -44,25 +39,11 @@ class TextWindows:
 
 
 def cut_windows(pieces: int, *, size: int, overlap: int) -> list[tuple[int, int]]:
-    """Cut a document into overlapping windows that together cover it.
+    """Cut a document of this number of pieces into overlapping windows that together cover it.
 
     Each window starts ``size - overlap`` pieces after the previous one. The last window is moved back to end with the
-    document, so it is as long as the others and may overlap its neighbour more.
-
-    Parameters
-    ----------
-    pieces : int
-        Number of pieces of the document, without special tokens; 0 or more.
-    size : int
-        Largest number of pieces in a window, 1 or more.
-    overlap : int
-        Number of pieces that two neighbouring windows share, from 0 to ``size - 1``.
-
-    Returns
-    -------
-    list of (int, int)
-        Start and end of each window, the end exclusive. A document of at most `size` pieces is one window; an empty
-        document has none.
+    document, so it is as long as the others and may overlap its neighbour more. A document of at most `size` pieces is
+    one window; an empty document has none. The ends are exclusive.
 
     Examples
     --------
@@ -82,19 +63,8 @@ def cut_windows(pieces: int, *, size: int, overlap: int) -> list[tuple[int, int]
 def window_sizes(*, length: int, overlap: int | None, positions: int) -> tuple[int, int]:
     """Return the number of pieces of text in a window, and the number that neighbouring windows share.
 
-    Parameters
-    ----------
-    length : int
-        Number of pieces in a window, including two special tokens.
-    overlap : int or None
-        Number of pieces that neighbouring windows share; None for an eighth of a window.
-    positions : int
-        Largest number of pieces that the network accepts.
-
-    Raises
-    ------
-    ParameterError
-        If `length` exceeds `positions`, or the overlap is not smaller than the window.
+    A window of `length` pieces has two special tokens; it must fit into the `positions` of the network. Without an
+    overlap, neighbouring windows share an eighth of a window.
 
     Examples
     --------
@@ -175,16 +145,7 @@ def prompt_pieces(tokenizer: PieceTokenizer, prompt: str) -> PieceIds:
 
 
 def framed(first: int, *parts: npt.NDArray[_Integer], sep: int) -> npt.NDArray[_Integer]:
-    """Return the input ``first part sep [part sep ...]``.
-
-    Parameters
-    ----------
-    first : int
-        Special token in position 0.
-    *parts : ndarrays of integers
-        One or more; empty ones are left out, except for the first.
-    sep : int
-        Separator.
+    """Return the input ``first part sep [part sep ...]``; empty parts are left out, except for the first.
 
     Examples
     --------
@@ -199,14 +160,7 @@ def framed(first: int, *parts: npt.NDArray[_Integer], sep: int) -> npt.NDArray[_
 def padded(
     inputs: Sequence[npt.NDArray[np.integer]], pad: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Stack inputs, padded to the longest.
-
-    Returns
-    -------
-    input_ids : ndarray of shape (b, l), int64
-        The inputs, followed by `pad`.
-    attention_mask : ndarray of shape (b, l), int64
-        1 for a piece, 0 for padding.
+    """Stack inputs, padded to the longest: ids and mask, int64 of shape (b, l); the mask is 1 for a piece, otherwise 0.
 
     Examples
     --------

@@ -43,12 +43,7 @@ _TAGS = 1 << 32
 def has_external_data(path: Path) -> bool:
     """Return whether a network keeps tensor data in other files.
 
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    Misfit
-        If it is not a protocol buffers message.
+    Raise `Misfit` if the file is not a protocol buffers message.
     """
     with path.open("rb") as file:
         if file.seek(0, 2) == 0:

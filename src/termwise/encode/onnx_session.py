@@ -109,41 +109,16 @@ class OnnxSession:
         }
 
     def load(self) -> None:
-        """Load the network and check its inputs and outputs.
-
-        Raises
-        ------
-        MissingFileError, CorruptModelError
-            If its file is missing, truncated or changed.
-        ModelFormatError
-            If onnxruntime cannot load it, its weights are in other files, or its inputs or outputs are wrong.
-        ParameterError
-            If this machine lacks an execution provider.
-        """
+        """Load the network; check its file, its inputs and outputs, and the execution providers of this machine."""
         _ = self._session
 
     def run(
         self, input_ids: npt.NDArray[np.int64], attention_mask: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.float32]:
-        """Run the network.
+        """Run the network over piece ids of shape (b, l), padded, and a mask of 1 for pieces and 0 for padding.
 
-        Parameters
-        ----------
-        input_ids : ndarray of shape (b, l), int64
-            Piece ids, padded.
-        attention_mask : ndarray of shape (b, l), int64
-            1 for pieces, 0 for padding.
-
-        Returns
-        -------
-        ndarray of float32
-            Of shape (b, V); for the kind tildev2 (b, l), for the kind lookup (b, dimensions). Finite; for the kind
-            tildev2, 0 at padding.
-
-        Raises
-        ------
-        ModelFormatError
-            If the output has the wrong shape or is not finite.
+        The output is float32 of shape (b, V); for the kind tildev2 (b, l), for the kind lookup (b, dimensions). It is
+        finite and, for the kind tildev2, 0 at padding.
         """
         output = OUTPUTS[self.folder.manifest.kind]
         session = self._session
@@ -284,25 +259,8 @@ def choose_precision(
     """Choose the precision of a network.
 
     Without `precision`, a folder with one network gives its precision. With two networks, the choice is int8 on a CPU
-    with fast 8-bit instructions (AVX512-VNNI, AVX-VNNI, ARM dot product), and float32 on other CPUs and other
-    execution providers.
-
-    Parameters
-    ----------
-    folder : EncoderFolder
-    precision : str or None
-        Precision chosen by the user, if any.
-    processor : str
-        Class of the CPU, see `processor_class`.
-    on_cpu : bool
-        Whether the network runs on the CPU.
-
-    Raises
-    ------
-    UnknownNameError
-        If the precision is unknown.
-    ParameterError
-        If the folder has no network of this precision.
+    with fast 8-bit instructions (AVX512-VNNI, AVX-VNNI, ARM dot product), and float32 on other CPUs and other execution
+    providers. A precision that is unknown, or that the folder lacks, is an error.
     """
     networks = folder.manifest.networks()
     if precision is None:

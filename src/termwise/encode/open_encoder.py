@@ -22,10 +22,6 @@ from termwise.models import Lookup, NetworkModel, SpladeDoc, Tilde, TildeV2
 from termwise.models.tildev2 import AS_TRAINED, NO_EXPANSION
 from termwise.storage.safe_read import is_file
 
-_NetworkEncoder = (
-    TildeDocumentEncoder | TildeV2DocumentEncoder | SpladeDocumentEncoder | LookupDocumentEncoder
-)
-
 
 def open_document_encoder(
     model: NetworkModel,
@@ -67,37 +63,32 @@ def open_document_encoder(
     ParameterError
         If a setting does not suit the encoder, this machine lacks a provider, or an argument has the wrong type.
     """
-    encoder = _unloaded_encoder(model, threads, precision, providers)
+    if not isinstance(model, Tilde | TildeV2 | SpladeDoc | Lookup):
+        raise ParameterError(
+            "this model has no document encoder",
+            facts=[
+                ("model", getattr(model, "name", type(model).__name__)),
+                ("expected", "Tilde, TildeV2, SpladeDoc or Lookup"),
+            ],
+        )
+    open_session = partial(OnnxSession, threads=threads, providers=providers)
+    session = open_session(EncoderFolder.open(model.encoder), precision=precision)
+    encoder: TildeDocumentEncoder | TildeV2DocumentEncoder | SpladeDocumentEncoder | LookupDocumentEncoder
+    if isinstance(model, Tilde):
+        encoder = TildeDocumentEncoder(model, session)
+    elif isinstance(model, SpladeDoc):
+        encoder = SpladeDocumentEncoder(model, session)
+    elif isinstance(model, Lookup):
+        encoder = LookupDocumentEncoder(model, session)
+    elif (expander := expander_of(model, session.folder)) is None:
+        encoder = TildeV2DocumentEncoder(model, session)
+    else:
+        folder = EncoderFolder.open(expander)
+        same_precision = precision if precision in folder.manifest.networks() else None
+        encoder = TildeV2DocumentEncoder(model, session, open_session(folder, precision=same_precision))
     if load:
         encoder.load()
     return encoder
-
-
-def _unloaded_encoder(
-    model: NetworkModel, threads: int, precision: NetworkPrecision | None, providers: Sequence[str] | None
-) -> _NetworkEncoder:
-    session = partial(OnnxSession, threads=threads, providers=providers)
-    if isinstance(model, Tilde):
-        return TildeDocumentEncoder(model, session(EncoderFolder.open(model.encoder), precision=precision))
-    if isinstance(model, TildeV2):
-        network = session(EncoderFolder.open(model.encoder), precision=precision)
-        expander = expander_of(model, network.folder)
-        if expander is None:
-            return TildeV2DocumentEncoder(model, network)
-        folder = EncoderFolder.open(expander)
-        same_precision = precision if precision in folder.manifest.networks() else None
-        return TildeV2DocumentEncoder(model, network, session(folder, precision=same_precision))
-    if isinstance(model, SpladeDoc):
-        return SpladeDocumentEncoder(model, session(EncoderFolder.open(model.encoder), precision=precision))
-    if isinstance(model, Lookup):
-        return LookupDocumentEncoder(model, session(EncoderFolder.open(model.encoder), precision=precision))
-    raise ParameterError(
-        "this model has no document encoder",
-        facts=[
-            ("model", getattr(model, "name", type(model).__name__)),
-            ("expected", "Tilde, TildeV2, SpladeDoc or Lookup"),
-        ],
-    )
 
 
 def open_query_encoder(
@@ -131,10 +122,7 @@ def open_query_encoder(
 def expander_of(model: TildeV2, folder: EncoderFolder) -> str | None:
     """Return the name or path of the expanding encoder of a TILDEv2 encoder; None for no expansion.
 
-    Raises
-    ------
-    MissingFileError
-        If the expanding encoder of its training neither ships with the package nor is in the same parent folder.
+    It ships with the package, or is in the same parent folder; otherwise `MissingFileError` is raised.
     """
     if model.expansion_encoder == NO_EXPANSION:
         return None

@@ -23,20 +23,9 @@ class RowPool:
     """Max-pooling of sparse rows of windows, added in any order, into one row for each document.
 
     The row of a document holds the largest weight of each term over its windows; with `keep`, only the `keep` terms
-    with the largest keys (ties: smaller term number). An entry that is not among the `keep` of its window cannot be
-    among the `keep` of its document, so it is dropped at once. Memory holds only the result and the buffer.
-
-    Parameters
-    ----------
-    documents : int
-        Number of documents.
-    keep : int, optional
-        Largest number of weights in a row; by default all.
-    keys : callable, optional
-        Computes the keys from terms and weights; the key of a term must increase with its weight. By default the keys
-        are the weights.
-    entries : int, optional
-        Number of entries in the buffer before they are merged.
+    with the largest keys (ties: smaller term number). The keys are the weights, or `keys` of terms and weights; the key
+    of a term must increase with its weight. An entry that is not among the `keep` of its window cannot be among the
+    `keep` of its document, so it is dropped at once. Memory holds only the result and a buffer of `entries`.
 
     Examples
     --------
@@ -73,18 +62,9 @@ class RowPool:
         terms: npt.NDArray[np.integer],
         weights: npt.NDArray[np.float32],
     ) -> None:
-        """Add rows of windows.
+        """Add n rows of windows, given by their documents, boundaries of shape (n + 1,), terms and finite weights.
 
-        Parameters
-        ----------
-        documents : ndarray of shape (n,), integers
-            Document of each row; repeatable.
-        indptr : ndarray of shape (n + 1,), integers
-            Row boundaries.
-        terms : ndarray of shape (nnz,), integers
-            In any order, with repetitions.
-        weights : ndarray of shape (nnz,), float32
-            Finite; only weights above 0 are used.
+        The terms of a row are in any order, with repetitions; only weights above 0 are used.
         """
         part = self._reduced(
             np.asarray(documents, dtype=np.int64),
@@ -99,13 +79,7 @@ class RowPool:
             self._buffered = 0
 
     def rows(self, vocabulary: str) -> TermWeights:
-        """Return the rows of all documents, empty for documents without an added row.
-
-        Parameters
-        ----------
-        vocabulary : str
-            `Vocabulary.id` of the terms.
-        """
+        """Return the rows of all documents over a vocabulary, empty for documents without an added row."""
         self._merge()
         _, indptr, terms, weights = self._parts[0]
         return TermWeights(indptr, terms, weights, vocabulary)

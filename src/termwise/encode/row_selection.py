@@ -16,21 +16,7 @@ from termwise.weights import TermWeights
 def take_rows(
     indptr: npt.NDArray[np.integer], order: npt.NDArray[np.integer]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Select rows of a sparse matrix.
-
-    Parameters
-    ----------
-    indptr : ndarray of shape (n + 1,), integers
-        Row boundaries.
-    order : ndarray of shape (m,), integers
-        Selected rows, in the order of the result.
-
-    Returns
-    -------
-    indptr : ndarray of shape (m + 1,), int64
-        Row boundaries of the result.
-    entries : ndarray, int64
-        Position of each entry of the result in the matrix.
+    """Select rows of a sparse matrix, in this order: boundaries of the result, and the position of each of its entries.
 
     Examples
     --------
@@ -61,20 +47,13 @@ def select_rows(rows: EncodedRows, order: npt.NDArray[np.integer]) -> EncodedRow
 
 def concatenate_rows(parts: Sequence[EncodedRows]) -> EncodedRows:
     """Concatenate the rows of one or more parts, all of one encoder."""
-    if isinstance(parts[0], DocumentVectors):
-        return DocumentVectors.concatenate(cast(Sequence[DocumentVectors], parts))
-    return TermWeights.concatenate(cast(Sequence[TermWeights], parts))
+    return type(parts[0]).concatenate(cast(Any, parts))
 
 
 def interleave_rows(first: EncodedRows, second: EncodedRows, is_first: npt.NDArray[np.bool_]) -> EncodedRows:
-    """Merge two sequences of rows.
+    """Merge two sequences of rows of one encoder.
 
-    Parameters
-    ----------
-    first, second : TermWeights or DocumentVectors
-        Rows of one encoder.
-    is_first : ndarray of shape (n,), bool
-        Whether each row of the result is the next row of `first`, otherwise it is the next row of `second`.
+    A row of the result is the next row of `first` where `is_first`, of shape (n,), is true, otherwise that of `second`.
 
     Examples
     --------

@@ -73,12 +73,7 @@ def shipped_rows(name: str) -> Path | None:
 def write_rows(path: Path, texts: Sequence[str], encoder: DocumentEncoder, rows: EncodedRows) -> None:
     """Quantise the rows of all texts and write them to a file; equal rows give equal bytes.
 
-    Raises
-    ------
-    WeightError
-        If a weight is not above 0, as in the exact form of TILDE.
-    StorageError
-        If the file cannot be written.
+    Raise `WeightError` if a weight is not above 0, as in the exact form of TILDE.
     """
     arrays: dict[str, Any]
     if isinstance(rows, DocumentVectors):
@@ -105,21 +100,7 @@ def open_shipped_encoder(
 ) -> DocumentEncoder:
     """Open the encoder of a model; the rows of `texts` come from a file if this encoder computed it from them.
 
-    Parameters
-    ----------
-    model, threads
-        See `open_document_encoder`. The network is loaded when a text is encoded.
-    texts : sequence of str
-        All texts of the shipped collection, in order.
-    rows : Path
-        See `shipped_rows`.
-
-    Raises
-    ------
-    CorruptModelError
-        If the file of rows is damaged.
-    TermwiseError
-        As `open_document_encoder` does.
+    The texts are all of the shipped collection, in order. The network is loaded when a text is encoded.
     """
     encoder = open_document_encoder(model, threads=threads, load=False)
     try:

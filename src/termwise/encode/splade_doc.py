@@ -18,20 +18,7 @@ from termwise.weights import TermWeights
 
 @final
 class SpladeDocumentEncoder(NetworkDocumentEncoder[TermWeights]):
-    """SPLADE-doc: weights above 0 of terms of the cleaned vocabulary, or only the `keep` largest.
-
-    Parameters
-    ----------
-    model : SpladeDoc
-        Settings; its `encoder` is ignored.
-    session : OnnxSession
-        Network of kind ``splade-doc``.
-
-    Raises
-    ------
-    ModelFormatError, ParameterError
-        See `NetworkDocumentEncoder`.
-    """
+    """SPLADE-doc: weights above 0 of terms of the cleaned vocabulary, or only the `keep` largest."""
 
     def __init__(self, model: SpladeDoc, session: OnnxSession) -> None:
         super().__init__(model, session)

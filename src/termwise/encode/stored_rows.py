@@ -19,21 +19,9 @@ RECENT = 4
 
 
 class StoredRows(Generic[Rows]):
-    """Rows of the undamaged blocks that a folder holds now.
+    """Rows of the undamaged blocks that a folder holds now; those of other encoders are ignored.
 
     All blocks are read once, to check them. Memory holds 24 bytes for each text, and `RECENT` blocks.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of blocks, see `termwise.encode.block_encoding`.
-    encoder : RowEncoder
-        Blocks of other encoders are ignored.
-
-    Raises
-    ------
-    MissingFileError
-        If a block exists and cannot be read.
     """
 
     def __init__(self, folder: Path, encoder: RowEncoder[Rows]) -> None:
@@ -44,7 +32,7 @@ class StoredRows(Generic[Rows]):
             block = read_block(path, encoder)
             if block is not None:
                 self._paths.append(path)
-                parts.append(block.digests.copy())  # not a view of the whole file
+                parts.append(block[0].copy())  # not a view of the whole file
         self._starts = np.cumsum([len(part) for part in parts])
         digests = np.concatenate(parts)
         self._order = np.argsort(digests, kind="stable")
@@ -52,26 +40,14 @@ class StoredRows(Generic[Rows]):
         self._recent = lru_cache(RECENT)(self._read)
 
     def find(self, digests: npt.NDArray[np.bytes_]) -> npt.NDArray[np.int64]:
-        """Return the position of the row of each text, -1 for a text without a row.
-
-        Parameters
-        ----------
-        digests : ndarray of shape (n,), S16
-            See `text_digests`.
-        """
+        """Return the position of the row of each text, -1 for a text without a row, from its digest."""
         positions = find_keys(self._sorted, digests)
         is_known = positions >= 0
         positions[is_known] = self._order[positions[is_known]]
         return positions
 
     def rows(self, positions: npt.NDArray[np.int64]) -> Rows:
-        """Return the rows at one or more positions.
-
-        Raises
-        ------
-        MissingFileError
-            If a block was removed or damaged in the meantime.
-        """
+        """Return the rows at one or more positions."""
         files = np.searchsorted(self._starts, positions, side="right") - 1
         parts = [
             select_rows(self._recent(file), positions[files == file] - self._starts[file])
@@ -88,4 +64,4 @@ class StoredRows(Generic[Rows]):
                 facts=[("file", self._paths[file])],
                 fixes=["run the command again"],
             )
-        return block.rows
+        return block[1]

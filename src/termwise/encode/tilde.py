@@ -16,7 +16,6 @@ from termwise.encode.network_inputs import PieceIds, cut_windows, framed, window
 from termwise.encode.onnx_session import OnnxSession
 from termwise.encode.pooled_rows import RowPool
 from termwise.kernels.likelihood import excess_rows, log_sigmoid, pruning_keys
-from termwise.models.checks import WINDOWS, check_parameter
 from termwise.models.tilde import Tilde
 from termwise.validation import check_texts
 from termwise.weights import TermWeights
@@ -27,24 +26,10 @@ DENSE_DOCUMENTS = 64
 
 @final
 class TildeDocumentEncoder(NetworkDocumentEncoder[TermWeights]):
-    """TILDE document encoder for the form of the model.
+    """TILDE document encoder for the form of the model, see `NetworkDocumentEncoder`.
 
     ``compact``: at most `keep` weights above 0. ``exact``: ln P(t|d), at most 0, of every term of the cleaned
-    vocabulary.
-
-    Parameters
-    ----------
-    model : Tilde
-        Settings; its `encoder` is ignored.
-    session : OnnxSession
-        Network of kind ``tilde``.
-
-    Raises
-    ------
-    ModelFormatError
-        If the encoder is of another kind, or lacks the floors of the compact form.
-    ParameterError
-        See `NetworkDocumentEncoder`.
+    vocabulary. An encoder without floors has no compact form.
     """
 
     def __init__(self, model: Tilde, session: OnnxSession) -> None:
@@ -135,27 +120,21 @@ class TildeQueryEncoder(NetworkEncoder):
     ----------
     session : OnnxSession
         Network of kind ``tilde``.
-    overlap : int, optional
-        Number of pieces that neighbouring windows of a long query share; by default an eighth of a window.
 
     Raises
     ------
     ModelFormatError
         If the encoder is of another kind.
-    ParameterError
-        If `overlap` is invalid or not smaller than a window.
 
     References
     ----------
     .. [1] S. Zhuang and G. Zuccon, *TILDE: Term Independent Likelihood moDEl for Passage Re-ranking*, SIGIR 2021.
     """
 
-    def __init__(self, session: OnnxSession, *, overlap: int | None = None) -> None:
+    def __init__(self, session: OnnxSession) -> None:
         super().__init__(session, "tilde")
-        if overlap is not None:
-            check_parameter("a query encoder", "overlap", overlap, int, WINDOWS["overlap"])
         positions = self.folder.manifest.positions
-        self._size, self._overlap = window_sizes(length=positions, overlap=overlap, positions=positions)
+        self._size, self._overlap = window_sizes(length=positions, overlap=None, positions=positions)
 
     @property
     def kept(self) -> npt.NDArray[np.bool_]:
@@ -170,7 +149,7 @@ class TildeQueryEncoder(NetworkEncoder):
         """Run the network over queries.
 
         A query may be a whole document (query by example). A query that exceeds the input of the network is cut into
-        windows, and a term gets its largest likelihood over the windows.
+        windows, of which neighbours share an eighth, and a term gets its largest likelihood over the windows.
 
         Parameters
         ----------

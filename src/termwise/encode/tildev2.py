@@ -25,24 +25,7 @@ from termwise.weights import TermWeights
 
 
 class Expander:
-    """Expansion of passages by a TILDE encoder.
-
-    Parameters
-    ----------
-    session : OnnxSession
-        Network of kind ``tilde``.
-    terms, counting
-        See `expand`.
-    lift : float, optional
-        See `TildeV2.expansion_lift`.
-
-    Raises
-    ------
-    ModelFormatError
-        If the encoder is of another kind, or `lift` is not 0 and it has no floors.
-    CorruptModelError
-        If its floors are damaged.
-    """
+    """Expansion of passages by a network of kind ``tilde``; a lift needs its floors. See `expand`."""
 
     def __init__(self, session: OnnxSession, *, terms: int, counting: Counting, lift: float = 0.0) -> None:
         require_kind(session.folder, "tilde")
@@ -68,12 +51,7 @@ class Expander:
     def expansions(self, windows: Sequence[PieceIds], *, advance: Advance = no_advance) -> list[PieceIds]:
         """Return the terms to append to each window, most likely first.
 
-        Parameters
-        ----------
-        windows : sequence of ndarray, int32
-            Piece ids without special tokens, 1 or more in each window.
-        advance : callable, optional
-            Called with the fraction of windows done.
+        A window has 1 or more piece ids, without special tokens. `advance` is called with the fraction of windows done.
         """
         special = self.session.folder.manifest.special
         inputs = [framed(special.document, window, sep=special.sep) for window in windows]
@@ -113,26 +91,11 @@ def _floors(folder: EncoderFolder) -> npt.NDArray[np.float32]:
 
 @final
 class TildeV2DocumentEncoder(NetworkDocumentEncoder[TermWeights]):
-    """TILDEv2: the largest weight of each piece of the text and of its expansion.
+    """TILDEv2: the largest weight of each piece of the text and of its expansion, see `NetworkDocumentEncoder`.
 
-    Parameters
-    ----------
-    model : TildeV2
-        Settings; the encoders that it names are ignored.
-    session : OnnxSession
-        Network of kind ``tildev2``.
-    expander : OnnxSession, optional
-        Network of kind ``tilde``; None for no expansion.
-
-    Raises
-    ------
-    ModelFormatError
-        If an encoder is of another kind.
-    VocabularyMismatchError
-        If the two encoders have different vocabularies.
-    ParameterError
-        If the encoder records no expansion of its training passages and `expander` is given, windows with their
-        expansions are longer than the input of the encoders, or the overlap is not smaller than a window.
+    Without the network of an expander, of kind ``tilde``, there is no expansion. The two encoders need the same
+    vocabulary, the encoder a record of the expansion of its training passages, and windows must fit with their
+    expansions.
     """
 
     def __init__(self, model: TildeV2, session: OnnxSession, expander: OnnxSession | None = None) -> None:
@@ -264,25 +227,9 @@ def _expander_and_length(model: TildeV2, folder: EncoderFolder, session: OnnxSes
 def occurrences(
     inputs: Sequence[PieceIds], weights: npt.NDArray[np.float32], kept: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.int64], PieceIds, npt.NDArray[np.float32]]:
-    """Return the weight of each occurrence of a piece of the cleaned vocabulary.
+    """Return the weight of each occurrence of a piece of the cleaned vocabulary, in the order of the inputs.
 
-    Parameters
-    ----------
-    inputs : sequence of b ndarrays, int32
-        Piece ids of each input.
-    weights : ndarray of shape (b, l), float32
-        Output of the network for each position.
-    kept : ndarray of shape (V,), bool
-        True for the terms of the cleaned vocabulary.
-
-    Returns
-    -------
-    indptr : ndarray of shape (b + 1,), int64
-        Row boundaries.
-    terms : ndarray of shape (nnz,), int32
-        In the order of the input, with repetitions.
-    weights : ndarray of shape (nnz,), float32
-        Weight of each occurrence.
+    The output of the network has the shape (b, l). The result has boundaries of shape (b + 1,), terms and weights.
 
     Examples
     --------

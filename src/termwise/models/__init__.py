@@ -3,7 +3,7 @@
 Importing this package loads neither numba nor a network; kernels are loaded when a model first weighs.
 """
 
-from termwise.models.base import CountModel, Model, NetworkModel, QueryWeighting
+from termwise.models.base import CountModel, Model, NetworkModel
 from termwise.models.bm25 import BM25
 from termwise.models.count_query_encoder import CountQueryEncoder
 from termwise.models.dirichlet import QueryLikelihoodDirichlet
@@ -33,7 +33,6 @@ __all__ = [
     "NetworkModel",
     "QueryLikelihoodDirichlet",
     "QueryLikelihoodJM",
-    "QueryWeighting",
     "SpladeDoc",
     "Tilde",
     "TildeV2",

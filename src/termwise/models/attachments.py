@@ -28,14 +28,8 @@ _SHORT = 1 << 16
 class TranslationColumns(NamedTuple):
     """Translation probabilities by target term.
 
-    Attributes
-    ----------
-    starts : ndarray of shape (V + 1,), int64
-        Boundaries of the targets in the two arrays that follow.
-    sources : ndarray of shape (entries,), an unsigned type
-        Source terms, increasing for each target.
-    chances : ndarray of shape (entries,), float16
-        T(t|u), without self-translation.
+    `starts`, int64 of shape (V + 1,), has the boundaries of the targets in `sources`, source terms that increase for
+    each target, and `chances`, float16: T(t|u), without self-translation.
     """
 
     starts: npt.NDArray[np.int64]
@@ -53,13 +47,7 @@ class TranslationColumns(NamedTuple):
 
     @classmethod
     def read(cls, attachment: Callable[[str], bytes], n_terms: int) -> TranslationColumns:
-        """Read the columns from the files of an index with V terms.
-
-        Raises
-        ------
-        CorruptIndexError
-            If the arrays do not fit each other or the index.
-        """
+        """Read the columns from the files of an index with V terms, or raise `CorruptIndexError` if they do not fit."""
         starts = np.frombuffer(attachment(STARTS), dtype="<i8")
         sources = np.frombuffer(attachment(SOURCES), dtype="<u2" if n_terms <= _SHORT else "<u4")
         chances = np.frombuffer(attachment(CHANCES), dtype="<f2")
@@ -75,13 +63,7 @@ class TranslationColumns(NamedTuple):
 
 
 def read_frequencies(data: bytes, n_terms: int) -> npt.NDArray[np.int64]:
-    """Read the collection frequencies of V terms, shape (V,).
-
-    Raises
-    ------
-    CorruptIndexError
-        If the length of the file does not fit.
-    """
+    """Read the collection frequencies of V terms, shape (V,), or raise `CorruptIndexError` if their number differs."""
     if len(data) != 8 * n_terms:
         raise _corrupt(FREQUENCIES, n_terms)
     return np.frombuffer(data, dtype="<i8")

@@ -53,24 +53,10 @@ def parameter_types(model: type) -> Mapping[str, Any]:
 
 
 def check_parameter(model: str, parameter: str, value: object, kind: Any, valid: Range | None = None) -> Any:
-    """Return the value of a parameter in its type.
+    """Return the value of a parameter in its type: bool, int, float, str, or Literal of strings.
 
-    Parameters
-    ----------
-    model, parameter : str
-        Names for errors.
-    value : object
-    kind : type
-        bool, int, float, str, or Literal of strings.
-    valid : Range, optional
-        Valid numbers, for int and float.
-
-    Raises
-    ------
-    ParameterError
-        If the value is of another type or out of range, or a string is empty.
-    UnknownNameError
-        If it is not one of the choices; the error names the nearest ones.
+    `valid` has the valid numbers, for int and float. The errors name model and parameter; that for a value outside of
+    the choices names the nearest ones.
     """
     if get_origin(kind) is Literal:
         if value not in get_args(kind):
@@ -102,15 +88,7 @@ def check_parameter(model: str, parameter: str, value: object, kind: Any, valid:
 
 
 def check_counts(counts: TermWeights, statistics: CollectionStatistics) -> None:
-    """Refuse rows that are not counts, or that do not belong to the collection of the statistics.
-
-    Raises
-    ------
-    WeightError
-        If a weight is not a whole number of 1 or more, or exceeds the collection frequency of its term.
-    VocabularyMismatchError
-        If a term number is unknown to the statistics.
-    """
+    """Refuse rows that are not counts, or that do not belong to the collection of the statistics."""
     if counts.nnz == 0:
         return
     size = len(statistics.document_frequencies)

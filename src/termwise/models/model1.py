@@ -194,14 +194,10 @@ class Model1(CountModel):
 
 @dataclass(frozen=True, eq=False)
 class CompiledModel1(CountModel):
-    """`Model1` over the vocabulary of an index.
+    """`Model1` over a vocabulary of V terms.
 
     Attributes
     ----------
-    model : Model1
-        The parameters.
-    vocabulary : str
-        `Vocabulary.id` of V terms.
     starts : ndarray of shape (V + 1,), int64
         Boundaries of the sources in the two arrays that follow.
     targets : ndarray of shape (entries,), int32

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
 
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.fixes import Code, Fix
@@ -73,12 +72,9 @@ def make_model(name: str, settings: Mapping[str, str]) -> Model:
     >>> make_model("tilde", {"keep": "64"}).keep
     64
     """
-    fields = _fields(name)
-    arguments: dict[str, object] = {}
-    for parameter, text in settings.items():
-        field, kind = _field(name, fields, parameter)
-        arguments[field] = _value(name, parameter, text, kind)
-    return _MODELS[name](**arguments)
+    fields = _fields(name, settings)
+    values = {fields[key][0]: _value(name, key, text, fields[key][1]) for key, text in settings.items()}
+    return _MODELS[name](**values)
 
 
 def model_from_parameters(name: str, parameters: Mapping[str, object]) -> Model:
@@ -97,55 +93,39 @@ def model_from_parameters(name: str, parameters: Mapping[str, object]) -> Model:
     >>> model_from_parameters(model.name, model.parameters()) == model
     True
     """
-    fields = _fields(name)
-    return _MODELS[name](**{_field(name, fields, key)[0]: value for key, value in parameters.items()})
+    fields = _fields(name, parameters)
+    return _MODELS[name](**{fields[key][0]: value for key, value in parameters.items()})
 
 
-def _fields(name: str) -> dict[str, tuple[str, object]]:
-    """Return field name and type of each parameter by public name (``lambda`` for ``lambda_``)."""
+def _fields(name: str, given: Iterable[str]) -> dict[str, tuple[str, object]]:
+    """Return field and type of each parameter by public name (``lambda`` for ``lambda_``), if it has all given ones."""
     if name not in _MODELS:
         raise UnknownNameError.of("model", name, _MODELS)
-    return {field.rstrip("_"): (field, kind) for field, kind in parameter_types(_MODELS[name]).items()}
-
-
-def _field(name: str, fields: dict[str, tuple[str, object]], parameter: str) -> tuple[str, object]:
-    if parameter not in fields:
-        raise UnknownNameError.of(f"parameter of {name}", parameter, fields)
-    return fields[parameter]
+    fields = {field.rstrip("_"): (field, kind) for field, kind in parameter_types(_MODELS[name]).items()}
+    for parameter in given:
+        if parameter not in fields:
+            raise UnknownNameError.of(f"parameter of {name}", parameter, fields)
+    return fields
 
 
 def _value(name: str, parameter: str, text: str, kind: object) -> object:
     """Convert a setting to the type of its parameter."""
-    reader = _READERS.get(kind)
-    if reader is None:
+    if kind not in _READERS:
         return text
+    read, noun, example, placeholder = _READERS[kind]
     try:
-        return reader.read(text)
-    except ValueError:
+        return read(text)
+    except (ValueError, KeyError):
         raise ParameterError(
-            f"{parameter} of {name} is not {reader.noun}",
-            facts=[("parameter", parameter), ("given", repr(text)), ("expected", reader.expected)],
-            fixes=[Fix.use(**{parameter: Code(reader.placeholder)})],
+            f"{parameter} of {name} is not {noun}",
+            facts=[("parameter", parameter), ("given", repr(text)), ("expected", noun + example)],
+            fixes=[Fix.use(**{parameter: Code(placeholder)})],
         ) from None
 
 
-class _Reader(NamedTuple):
-    """Converter of a setting, and its words for errors."""
-
-    read: Callable[[str], object]
-    noun: str
-    expected: str
-    placeholder: str
-
-
-def _boolean(text: str) -> bool:
-    if text not in ("true", "false"):
-        raise ValueError(text)
-    return text == "true"
-
-
-_READERS: dict[object, _Reader] = {
-    float: _Reader(float, "a number", "a number, such as 0.5", "NUMBER"),
-    int: _Reader(int, "a whole number", "a whole number, such as 100", "NUMBER"),
-    bool: _Reader(_boolean, "true or false", "true or false", "true"),
+_READERS: dict[object, tuple[Callable[[str], object], str, str, str]] = {
+    float: (float, "a number", ", such as 0.5", "NUMBER"),
+    int: (int, "a whole number", ", such as 100", "NUMBER"),
+    bool: ({"true": True, "false": False}.__getitem__, "true or false", "", "true"),
 }
+"""Converter of each type, its noun for errors, an example, and a placeholder."""

@@ -117,21 +117,9 @@ def _malformed(path: Path, facts: list[tuple[str, object]]) -> DataError:
 def term_weights(
     token_weights: Mapping[str, float], vocabulary: Vocabulary, *, missing: float
 ) -> npt.NDArray[np.float32]:
-    """Return token weights as an array by term number.
+    """Return token weights as an array by term number, shape (V,); unknown tokens are ignored.
 
-    Parameters
-    ----------
-    token_weights : mapping of str to float
-        Weights of tokens; unknown tokens are ignored.
-    vocabulary : Vocabulary
-        Numbering of the terms.
-    missing : float
-        Weight of terms without an entry: 1 in OpenSearch, 0 in sentence-transformers.
-
-    Returns
-    -------
-    ndarray of shape (V,), float32
-        Weight of each term.
+    `missing` is the weight of terms without an entry: 1 in OpenSearch, 0 in sentence-transformers.
 
     Examples
     --------

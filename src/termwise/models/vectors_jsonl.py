@@ -29,17 +29,7 @@ BATCH_WEIGHTS = 1 << 20
 
 
 class VectorBatch(NamedTuple):
-    """Consecutive documents of a file of weights.
-
-    Attributes
-    ----------
-    doc_ids : tuple of str of length n
-        In file order.
-    weights : TermWeights of n rows
-        Weights of the documents.
-    texts : tuple of (str or None) of length n
-        Texts; None for a document without text.
-    """
+    """Consecutive documents of a file of weights, in file order; a document without text has None."""
 
     doc_ids: tuple[str, ...]
     weights: TermWeights

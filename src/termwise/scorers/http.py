@@ -14,16 +14,9 @@ import json
 import socket
 import time
 from collections.abc import Sequence
-from http.client import (
-    HTTPConnection,
-    HTTPException,
-    HTTPMessage,
-    HTTPResponse,
-    HTTPSConnection,
-    IncompleteRead,
-)
+from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse, IncompleteRead
 from io import BufferedReader, RawIOBase
-from typing import IO, Any
+from typing import IO, Any, cast
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
 from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
@@ -127,22 +120,16 @@ class _TimedResponse(HTTPResponse):
             self.fp = BufferedReader(_DeadlineReader(self.fp.detach(), sock, time.monotonic() + limit))
 
 
-class _Connection(HTTPConnection):
-    response_class = _TimedResponse
+class _TimedHandler(HTTPSHandler, HTTPHandler):
+    """Opens connections whose responses are timed."""
 
+    def do_open(self, http_class: Any, req: Request, **options: Any) -> HTTPResponse:
+        def connect(host: str, **arguments: Any) -> HTTPConnection:
+            connection: HTTPConnection = http_class(host, **arguments)
+            connection.response_class = _TimedResponse
+            return connection
 
-class _SecureConnection(HTTPSConnection):
-    response_class = _TimedResponse
-
-
-class _HttpHandler(HTTPHandler):
-    def http_open(self, request: Request) -> HTTPResponse:
-        return self.do_open(_Connection, request)
-
-
-class _HttpsHandler(HTTPSHandler):
-    def https_open(self, request: Request) -> HTTPResponse:
-        return self.do_open(_SecureConnection, request)
+        return super().do_open(cast(Any, connect), req, **options)
 
 
 class HttpScorer(BasePairScorer):
@@ -187,7 +174,7 @@ class HttpScorer(BasePairScorer):
         holds = is_finite_number(timeout) and 0 < timeout <= MAX_TIMEOUT
         check("timeout", timeout, holds, f"a number of seconds above 0, at most {MAX_TIMEOUT:,.0f}")
         self._url = url
-        self._opener = build_opener(_NoRedirects, _HttpHandler, _HttpsHandler)
+        self._opener = build_opener(_NoRedirects, _TimedHandler)
         self._headers = {"Content-Type": "application/json"}
         if authorization is not None:
             self._headers["Authorization"] = _checked_authorization(authorization)

@@ -10,7 +10,6 @@ import numpy as np
 
 from termwise.encode import open_document_encoder
 from termwise.encode.document_encoder import built_precision, check_network
-from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.engine.query_encoder import analyzer_of
 from termwise.errors import ParameterError, UsageError
 from termwise.fixes import Code, Fix
@@ -39,7 +38,6 @@ def model_scorer(
     analyzer: str | Analyzer | None = None,
     name: str | None = None,
     threads: int = 1,
-    precision: NetworkPrecision | None = None,
 ) -> RowScorer | LookupScorer:
     """Return a model as a scorer of any text.
 
@@ -57,8 +55,8 @@ def model_scorer(
         Analyzer of a count model; by default ``english``, or the analyzer of the table.
     name : str, optional
         Name of the scorer in tables.
-    threads, precision
-        See `termwise.encode.open_document_encoder`.
+    threads : int, optional
+        Threads of a network.
 
     Raises
     ------
@@ -77,7 +75,7 @@ def model_scorer(
                 facts=[("model", chosen.name), ("analyzer", analyzer)],
                 fixes=["omit the analyzer"],
             )
-        encoder = open_document_encoder(chosen, threads=threads, precision=precision)
+        encoder = open_document_encoder(chosen, threads=threads)
         if isinstance(chosen, Lookup):
             return LookupScorer(chosen, encoder, name=name)
         frequencies = None

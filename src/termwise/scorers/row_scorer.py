@@ -38,9 +38,8 @@ class RowCache(Generic[T]):
     (2, 2)
     """
 
-    def __init__(self, compute: Callable[[Sequence[str]], Iterable[T]], *, capacity: int = CAPACITY) -> None:
+    def __init__(self, compute: Callable[[Sequence[str]], Iterable[T]]) -> None:
         self._compute = compute
-        self._capacity = capacity
         self._rows: OrderedDict[str, T] = OrderedDict()
         self._lock = Lock()
 
@@ -53,7 +52,7 @@ class RowCache(Generic[T]):
             rows = [self._rows[text] for text in texts]
             for text in texts:
                 self._rows.move_to_end(text)
-            while len(self._rows) > self._capacity:
+            while len(self._rows) > CAPACITY:
                 self._rows.popitem(last=False)
         return rows
 

@@ -25,8 +25,6 @@ class RunScorer(BasePairScorer):
         Query texts by identifier.
     texts : mapping of str to str
         Document texts by identifier.
-    name : str, optional
-        By default the name of the run.
 
     Raises
     ------
@@ -34,10 +32,8 @@ class RunScorer(BasePairScorer):
         If two queries of the run have the same text.
     """
 
-    def __init__(
-        self, run: Run, queries: Mapping[str, str], texts: Mapping[str, str], *, name: str | None = None
-    ) -> None:
-        self.name = run.name if name is None else name
+    def __init__(self, run: Run, queries: Mapping[str, str], texts: Mapping[str, str]) -> None:
+        self.name = run.name
         self._ranks: dict[str, dict[str, int]] = {}
         for query_id, ranking in run.rankings.items():
             if query_id not in queries:

@@ -20,18 +20,9 @@ _SAMPLE = "Ünïcode Tokenizing isn't HARD: 東京, naïve\tcafé\u0301 … U.S.
 
 
 def base_analyzer(base: str | Path) -> WordPieceAnalyzer:
-    """Read the WordPiece tokenizer of an encoder.
+    """Read the WordPiece tokenizer of an encoder: a shipped one, a folder, or a name on the hub of transformers.
 
-    Parameters
-    ----------
-    base : str or Path
-        An encoder that ships with the package or a folder of one, a folder with ``tokenizer.json`` or ``vocab.txt``,
-        or the name of a model on the hub of transformers.
-
-    Returns
-    -------
-    WordPieceAnalyzer
-        The shipped analyzer if the vocabulary is the same, because an index does not store a shipped analyzer.
+    It is the shipped analyzer if the vocabulary is the same, because an index does not store a shipped analyzer.
     """
     encoder = open_base(base)
     if encoder is not None:

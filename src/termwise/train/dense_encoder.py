@@ -31,7 +31,7 @@ from termwise.text import WordPieceAnalyzer
 from termwise.text.analyzer import MAX_ANALYZER_FILE
 from termwise.text.tokenizer_json import model_type
 from termwise.train.base_encoder import base_analyzer
-from termwise.train.export.checkpoint_files import check_finite, misfit, read_json
+from termwise.train.export.checkpoint_files import check_finite, misfit, read_json, read_settings
 from termwise.train.export.folder_writer import document_special
 from termwise.train.export.sentence_modules import (
     DOCUMENT_PROMPTS,
@@ -60,19 +60,10 @@ _FIX = "name a folder of sentence-transformers whose modules are Transformer, Po
 
 @dataclass(frozen=True)
 class DenseEncoderFolder:
-    """Modules of a dense encoder.
+    """Modules of a dense encoder: the folder of its transformer, pooling and prompts.
 
-    Attributes
-    ----------
-    transformer : Path
-        Folder of the transformer.
-    pooling : {"mean", "cls"}
-    length : int or None
-        Largest number of pieces of a text, the special ones included; None if the folder does not state it.
-    stated : bool
-        Whether the folder states the pooling; otherwise it is the mean.
-    query_prompt, document_prompt : str, optional
-        Texts that the encoder reads before a query and before a document.
+    `length` is the largest number of pieces of a text, the special ones included; None if the folder does not state it.
+    `stated` is whether the folder states the pooling; otherwise it is the mean.
     """
 
     transformer: Path
@@ -84,16 +75,7 @@ class DenseEncoderFolder:
 
     @classmethod
     def read(cls, folder: Path) -> DenseEncoderFolder:
-        """Read the modules of a folder.
-
-        Raises
-        ------
-        ModelFormatError
-            If the folder belongs to termwise, a file has unexpected content, or a module or its pooling is not
-            supported; the error names the module.
-        MissingFileError
-            If the settings of a module are missing.
-        """
+        """Read the modules of a folder; refuse one of termwise, and modules or a pooling that are not supported."""
         known = kind_of(folder)
         if known is not None:
             raise ModelFormatError(
@@ -130,24 +112,10 @@ class DenseEncoderFolder:
 
 @dataclass(frozen=True)
 class DenseEncoder:
-    """A loaded dense encoder.
+    """A loaded dense encoder; its network is in evaluation mode and float32.
 
-    Attributes
-    ----------
-    network : LookupNetwork
-        In evaluation mode, float32.
-    tokenizer : WordPieceAnalyzer or DocumentTokenizer
-        Its tokenizer.
-    special : SpecialIds
-        Special pieces of its tokenizer.
-    analyzer : WordPieceAnalyzer
-        Tokenizer of queries.
-    length : int
-        Largest number of pieces of a text, the special ones included.
-    folder : Path
-        Folder that it was loaded from.
-    query_prompt, document_prompt : str, optional
-        Texts before a query and before a document.
+    `tokenizer` and `special` belong to the network, `analyzer` is the tokenizer of queries. `length` is the largest
+    number of pieces of a text, the special ones included.
     """
 
     network: LookupNetwork
@@ -161,14 +129,9 @@ class DenseEncoder:
 
 
 def load_dense_encoder(encoder: str | Path, *, say: Say) -> DenseEncoder:
-    """Load a dense encoder.
+    """Load a dense encoder from a folder of sentence-transformers or transformers, or by its name on the hub.
 
-    Parameters
-    ----------
-    encoder : str or Path
-        A folder of sentence-transformers or transformers, or the name of a model on the hub.
-    say : callable
-        Called with a note if the folder does not state the pooling.
+    A note says if the folder does not state the pooling.
     """
     folder = Path(encoder)
     if not is_folder(folder):
@@ -214,7 +177,7 @@ def _tokenizer(transformer: Path) -> WordPieceAnalyzer | DocumentTokenizer:
     if kind in (None, "WordPiece"):
         return base_analyzer(transformer)
     settings = transformer / TRANSFORMER_SETTINGS
-    if is_file(settings) and read_json(settings, dict).get(_LOWER):
+    if read_settings(settings).get(_LOWER):
         raise _unsupported(transformer, _LOWER, "a tokenizer.json that makes texts lower-case", str(settings))
     return DocumentTokenizer(data, source=file)
 
@@ -240,7 +203,7 @@ def _pooling(folder: Path, module: Module) -> tuple[Pooling, bool]:
 
 def _length(transformer: Path) -> int | None:
     file = transformer / TRANSFORMER_SETTINGS
-    length = read_json(file, dict).get(_LENGTH) if is_file(file) else None
+    length = read_settings(file).get(_LENGTH)
     if length is not None and (isinstance(length, bool) or not isinstance(length, int) or length < 3):
         raise misfit(file, _LENGTH, "a whole number of at least 3", length)
     return length

@@ -34,19 +34,8 @@ _TIMEOUT = 5.0
 def hub_options(base: str | Path, *needed: tuple[str, ...]) -> dict[str, bool]:
     """Return the options of ``from_pretrained`` for a local folder, a cached model, or a download.
 
-    Without these options transformers repeats its requests if the hub does not answer.
-
-    Parameters
-    ----------
-    base : str or Path
-        A folder, or a name on the hub.
-    *needed : tuple of str
-        Files of the model, one of each tuple.
-
-    Returns
-    -------
-    dict
-        Options; they forbid running code of a model.
+    Without these options transformers repeats its requests if the hub does not answer. They forbid running code of a
+    model. The model needs one file of each tuple `needed`.
     """
     options = {"trust_remote_code": False}
     if is_folder(Path(base)):
@@ -63,25 +52,9 @@ def hub_options(base: str | Path, *needed: tuple[str, ...]) -> dict[str, bool]:
 
 
 def hub_snapshot(name: str, *, noun: str, fixes: tuple[str, ...], weights: bool = True) -> Path:
-    """Return the cache folder of a model; download missing files, with progress bars.
+    """Return the cache folder of a model, in the layout of the hub; download missing files, with progress bars.
 
-    If the hub does not answer, files of earlier downloads are used.
-
-    Parameters
-    ----------
-    name : str
-        Such as ``cross-encoder/ms-marco-MiniLM-L6-v2``.
-    noun : str
-        Name of the kind of model, for the error.
-    fixes : tuple of str
-        Fixes of the error.
-    weights : bool, optional
-        Whether the weights are downloaded too.
-
-    Returns
-    -------
-    Path
-        Folder with weights, settings and tokenizer in the layout of the hub.
+    If the hub does not answer, files of earlier downloads are used. `noun` and `fixes` are for the error.
     """
     reason = _refusal(name)
     if reason is None:

@@ -26,11 +26,8 @@ _MARKER = "[unused"
 def special_ids(vocabulary: Vocabulary, kind: str) -> SpecialIds:
     """Look up the special pieces of a vocabulary.
 
-    Parameters
-    ----------
-    kind : str
-        For ``tilde``, the markers of documents and queries are the first two pieces whose names begin with ``[unused``,
-        which are [unused0] and [unused1] in the vocabularies of BERT; the other kinds use the classification piece.
+    For ``tilde``, the markers of documents and queries are the first two pieces whose names begin with ``[unused``,
+    which are [unused0] and [unused1] in the vocabularies of BERT; the other kinds use the classification piece.
     """
     numbers = {
         role: next((number for name in names if (number := vocabulary.number(name)) is not None), None)
@@ -61,12 +58,7 @@ def special_ids(vocabulary: Vocabulary, kind: str) -> SpecialIds:
 class Pieces:
     """Converts texts to numbers of word pieces, and pads them into tensors.
 
-    Parameters
-    ----------
-    analyzer : WordPieceAnalyzer
-        The tokenizer of the encoder.
-    kind : str
-        Kind of network; it determines the piece at position 0, see `special_ids`.
+    The kind of network determines the piece at position 0, see `special_ids`.
     """
 
     def __init__(self, analyzer: WordPieceAnalyzer, kind: str) -> None:

@@ -50,10 +50,7 @@ POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 class TermNetwork(nn.Module):
     """Base of the networks: an encoder of transformers, with or without a language-model head.
 
-    Attributes
-    ----------
-    pretrained : PreTrainedModel
-        The encoder; for networks over the vocabulary with the head, whose decoder is the input embedding.
+    For networks over the vocabulary, `pretrained` has the head, whose decoder is the input embedding.
     """
 
     kind: ClassVar[str]
@@ -98,29 +95,16 @@ class TildeNetwork(TermNetwork):
     kind = "tilde"
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Compute logits over the vocabulary.
+        """Compute logits over the vocabulary, of shape (b, V), from int64 tensors of shape (b, l).
 
-        Parameters
-        ----------
-        input_ids, attention_mask : int64 tensors of shape (b, l)
-            Marker, pieces, separator, padding; 1 for pieces and 0 for padding.
-
-        Returns
-        -------
-        float tensor of shape (b, V)
+        An input is marker, pieces, separator, padding; its mask is 1 for pieces and 0 for padding.
         """
         first = self.hidden(input_ids, attention_mask)[:, 0]
         return language_model_head(self.pretrained)(first)
 
 
 class TildeV2Network(TermNetwork):
-    """Network of one weight for each piece of a text.
-
-    Parameters
-    ----------
-    pretrained : PreTrainedModel
-        An encoder without a head.
-    """
+    """Network of one weight for each piece of a text, over an encoder without a head."""
 
     kind = "tildev2"
 
@@ -178,14 +162,7 @@ NETWORKS: dict[str, type[TermNetwork]] = {
 
 
 class LookupNetwork(TermNetwork):
-    """Network of one vector for a text: a dense document encoder.
-
-    Parameters
-    ----------
-    pretrained : PreTrainedModel
-        An encoder without a head.
-    pooling : {"mean", "cls"}, optional
-    """
+    """Network of one vector for a text: a dense document encoder without a head."""
 
     kind = "lookup"
 
@@ -208,19 +185,9 @@ def unit_vectors(hidden: Tensor, attention_mask: Tensor, *, pooling: Pooling = "
 
 
 def network_on_base(kind: str, base: str | Path) -> TermNetwork:
-    """Load a base encoder, and add a head.
+    """Load a base encoder, and add a head of a kind; see `termwise.train.loop.initial_weights.initial_network`.
 
-    Parameters
-    ----------
-    kind : str
-        ``tilde``, ``tildev2`` or ``splade-doc``.
-    base : str or Path
-        A folder in the layout of transformers, or the name of a model on its hub.
-
-    Returns
-    -------
-    TermNetwork
-        In training mode, float32. Parameters that the base lacks are random: set the seed first.
+    The base is a folder in the layout of transformers, or the name of a model on its hub.
     """
     if kind == TildeV2Network.kind:
         return TildeV2Network(load_encoder(base)).train()
@@ -241,15 +208,7 @@ def untrained(kind: str, config: Any, *, pooling: Pooling = "mean") -> TermNetwo
 
 
 def check_network(network: TermNetwork, *, terms: int, length: int) -> None:
-    """Check that a network fits a tokenizer and the length of its inputs.
-
-    Parameters
-    ----------
-    terms : int
-        Size of the tokenizer's vocabulary.
-    length : int
-        Pieces of the longest input, special ones included.
-    """
+    """Check that a network fits the size of its tokenizer's vocabulary and the length of its longest input."""
     if network.config.vocab_size != terms:
         raise ModelFormatError(
             "the encoder and its tokenizer have vocabularies of different sizes",
@@ -335,16 +294,7 @@ def max_pooled_logits(hidden: Tensor, last: nn.Linear) -> Tensor:
     and not stored, and the backward pass computes the products of these positions and terms only. It takes half of the
     time of the whole head on a CPU, and a fraction of the memory.
 
-    Parameters
-    ----------
-    hidden : float tensor of shape (b, l, h)
-        Inputs of the last layer of the head.
-    last : torch.nn.Linear
-        The `output_layer`: h inputs and V outputs.
-
-    Returns
-    -------
-    float tensor of shape (b, V)
+    The inputs of the `output_layer`, of shape (b, l, h), give logits of shape (b, V).
     """
     if torch.is_grad_enabled():
         return cast(Tensor, _MaxPooledLogits.apply(hidden, last.weight, last.bias))  # type: ignore[no-untyped-call]

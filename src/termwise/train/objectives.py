@@ -15,16 +15,9 @@ from torch.nn import functional
 
 @dataclass(frozen=True)
 class QueryTerms:
-    """Occurrences of terms in the queries of a batch.
+    """Occurrences of terms in the queries of a batch, int64 of shape (n,): number of the query, and term.
 
-    Attributes
-    ----------
-    rows, terms : int64 tensors of shape (n,)
-        Number of the query, and term, of each occurrence.
-    queries : int
-        Q.
-    weights : float tensor of shape (n,), optional
-        Weight of each occurrence; 1 by default.
+    `queries` is Q. `weights`, of shape (n,), are 1 by default.
     """
 
     rows: Tensor
@@ -48,21 +41,10 @@ def likelihood_loss(logits: Tensor, rows: Tensor, terms: Tensor, kept: Tensor) -
 
         - sum over i of 1/M * sum over kept t of  y ln P + (1 - y) ln(1 - P)
 
-    It is a sum over the batch, as in the published code. The targets y are given by the positions of the ones, because
-    a row of V values has about five ones.
-
-    Parameters
-    ----------
-    logits : float tensor of shape (b, V)
-        z, for passages (query likelihood) or queries (document likelihood).
-    rows, terms : int64 tensors of shape (n,)
-        Distinct pairs (i, t) with y = 1, kept terms only.
-    kept : bool tensor of shape (V,)
-        Terms of the sum. The logits of other terms get no gradient.
-
-    Returns
-    -------
-    float tensor of shape ()
+    It is a sum over the batch, as in the published code. The logits z, of shape (b, V), are those of passages (query
+    likelihood) or queries (document likelihood). The targets y are given by the positions of the ones, `rows` and
+    `terms` of shape (n,), kept terms only, because a row of V values has about five ones. Terms outside of `kept`, bool
+    of shape (V,), get no gradient.
     """
     # -[y ln s(z) + (1 - y) ln s(-z)] = softplus(z) - y z
     absent = functional.softplus(logits.float())[:, kept].sum()
@@ -76,33 +58,24 @@ def biqdl(query_likelihood: Tensor, document_likelihood: Tensor) -> Tensor:
 
 
 def match_scores(weights: Tensor, terms: Tensor, query_terms: QueryTerms, n_terms: int) -> Tensor:
-    """Score every query of a batch against every passage by matching terms.
+    """Score every query of a batch against every passage by matching terms, of shape (Q, D).
 
         S[q, d] = sum over occurrences i in q of  weight of i * max over positions j of d with the term of i of  w[d, j]
 
     The maximum is 0 for a term that the passage lacks. Instead of comparing all positions with all occurrences, each
-    passage scatters its weights, by maximum, into the distinct terms of the queries.
-
-    Parameters
-    ----------
-    weights : float tensor of shape (D, l)
-        w, 0 or more; 0 at positions that match no term (padding, special pieces).
-    terms : int64 tensor of shape (D, l)
-        The term at each position.
-    n_terms : int
-        V.
-
-    Returns
-    -------
-    float tensor of shape (Q, D)
+    passage scatters its weights, by maximum, into the distinct terms of the queries. The weights w are 0 or more, and 0
+    at positions that match no term (padding, special pieces). Weights and terms have the shape (D, l).
     """
-    weights = weights.float()
     distinct, counts = query_terms.counts()
+    return _sums(largest_weights(weights.float(), terms, distinct, n_terms), counts)
+
+
+def largest_weights(weights: Tensor, terms: Tensor, distinct: Tensor, n_terms: int) -> Tensor:
+    """Return the largest weight of each distinct term in each passage, of shape (D, m); 0 for an absent one."""
     slot = torch.full((n_terms,), len(distinct), dtype=torch.int64, device=terms.device)
     slot[distinct] = torch.arange(len(distinct), device=terms.device)
     pooled = weights.new_zeros((len(weights), len(distinct) + 1))
-    pooled = pooled.scatter_reduce(1, slot[terms], weights, "amax", include_self=True)
-    return _sums(pooled[:, :-1], counts)
+    return pooled.scatter_reduce(1, slot[terms], weights, "amax", include_self=True)[:, :-1]
 
 
 def likelihood_scores(logits: Tensor, query_terms: QueryTerms) -> Tensor:
@@ -134,23 +107,14 @@ def _sums(values: Tensor, counts: Tensor) -> Tensor:
 
 
 def contrastive_loss(scores: Tensor, targets: Tensor) -> Tensor:
-    """Compute the mean cross-entropy of the relevant passage among all passages of the batch.
-
-    Parameters
-    ----------
-    targets : int64 tensor of shape (Q,)
-        Column of the relevant passage of each query: i x group for the i-th query.
-    """
+    """Compute the mean cross-entropy of the relevant passage, `targets` by query, among all passages of the batch."""
     return functional.cross_entropy(scores.float(), targets)
 
 
 def distillation_loss(scores: Tensor, teacher: Tensor) -> Tensor:
     """Compute the Kullback-Leibler divergence from the softmax over passages of the teacher to that of the student.
 
-    Parameters
-    ----------
-    scores, teacher : float tensors of shape (Q, D)
-        Logits; those of the teacher are already multiplied by its scale.
+    Both scores, of shape (Q, D), are logits; those of the teacher are already multiplied by its scale.
     """
     expected = functional.log_softmax(teacher.float(), dim=1)
     found = functional.log_softmax(scores.float(), dim=1)
@@ -160,16 +124,8 @@ def distillation_loss(scores: Tensor, teacher: Tensor) -> Tensor:
 def margin_loss(scores: Tensor, teacher: Tensor, targets: Tensor, excluded: Tensor) -> Tensor:
     """Compute the mean squared difference of the margins of student and teacher (Hofstätter et al., arXiv 2010.02666).
 
-    A margin is the score of the relevant passage less that of another passage of the same query.
-
-    Parameters
-    ----------
-    scores, teacher : float tensors of shape (Q, D)
-        The scores of the teacher are already multiplied by its scale.
-    targets : int64 tensor of shape (Q,)
-        Column of the relevant passage of each query.
-    excluded : bool tensor of shape (Q, D)
-        Passages that a query is not compared with.
+    A margin is the score of the relevant passage, a column for each query, less that of another passage of the same
+    query that is not excluded. The scores, of shape (Q, D), of the teacher are already multiplied by its scale.
     """
     differences = scores.float() - teacher.float()
     squares = (differences.gather(1, targets[:, None]) - differences).square()
@@ -184,14 +140,8 @@ def flops_loss(weights: Tensor, *, budget: int = 0) -> Tensor:
         M[i] = 1 if passage i has more than `budget` weights above 0, otherwise 0
 
     The mask M follows Shen et al. (arXiv 2504.14839, 2025): passages that already have few weights are not penalised.
-    Without a budget this is the published regulariser, because passages without weights add nothing.
-
-    Parameters
-    ----------
-    weights : float tensor of shape (b, V)
-        w, 0 or more.
-    budget : int, optional
-        Number of weights that a passage may have without a penalty.
+    Without a budget this is the published regulariser, because passages without weights add nothing. The weights w, of
+    shape (b, V), are 0 or more.
     """
     weights = weights.float()
     penalised = (weights > 0).sum(dim=1, keepdim=True) > budget

@@ -22,13 +22,7 @@ _POOLED = frozenset({"bert", "mpnet", "roberta", "xlm-roberta"})
 
 
 def load_encoder(base: str | Path) -> PreTrainedModel:
-    """Load an encoder without head and pooling layer, in float32.
-
-    Parameters
-    ----------
-    base : str or Path
-        A folder in the layout of transformers, or the name of a model on its hub.
-    """
+    """Load an encoder, a folder or a name on the hub of transformers, without head and pooling layer, in float32."""
     with _translated(base):
         architecture = AutoConfig.from_pretrained(base, **hub_options(base, CONFIG)).model_type
     options = {"add_pooling_layer": False} if architecture in _POOLED else {}
@@ -36,19 +30,10 @@ def load_encoder(base: str | Path) -> PreTrainedModel:
 
 
 def load_pretrained(factory: Any, base: str | Path, *, options: Mapping[str, bool] = {}) -> PreTrainedModel:
-    """Load a model in float32.
+    """Load a model in float32 with an ``AutoModel...`` class; `options` are passed to ``from_pretrained``.
 
     Reports of transformers are not shown, because a missing head is expected before training. Missing weights of the
     encoder, which transformers would replace by random numbers, are an error.
-
-    Parameters
-    ----------
-    factory : class
-        An ``AutoModel...`` of transformers.
-    base : str or Path
-        A folder in the layout of transformers, or the name of a model on its hub.
-    options : mapping, optional
-        Passed to ``from_pretrained``.
     """
     with _translated(base), quiet(bars=not is_folder(Path(base))):
         model, report = factory.from_pretrained(
@@ -82,13 +67,7 @@ def _translated(base: str | Path) -> AbstractContextManager[None]:
 
 @contextmanager
 def quiet(*, bars: bool) -> Iterator[None]:
-    """Suppress terminal output of transformers inside the block.
-
-    Parameters
-    ----------
-    bars : bool
-        Whether progress bars are still shown, as for a download.
-    """
+    """Suppress terminal output of transformers inside the block, and its progress bars unless `bars`."""
     verbosity, shown = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity(CRITICAL)
     if not bars:

@@ -7,8 +7,6 @@ from importlib.util import find_spec
 
 from termwise.errors import MissingExtraError
 
-NEEDED = ("torch", "transformers", "accelerate", "safetensors", "onnx")
-
 
 def is_first_process() -> bool:
     """Whether this is the only process, or the first one of ``torchrun`` or ``accelerate launch``."""
@@ -17,6 +15,6 @@ def is_first_process() -> bool:
 
 def require_training() -> None:
     """Raise `MissingExtraError` if a package required for training is not installed."""
-    for package in NEEDED:
+    for package in ("torch", "transformers", "accelerate", "safetensors", "onnx"):
         if find_spec(package) is None:
             raise MissingExtraError.of(package, "train", "training")

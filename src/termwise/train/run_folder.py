@@ -30,15 +30,7 @@ TIME = "time.json"
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Folder of a run.
-
-    Attributes
-    ----------
-    path : Path
-    resume : bool
-        Whether the folder may already hold the run.
-    execution : Execution
-    """
+    """Folder of a run; `resume` is whether the folder may already hold the run."""
 
     path: Path
     resume: bool = False
@@ -56,12 +48,8 @@ class RunFolder:
     ) -> RunFolder:
         """Check the output folder of a training, and return the folder of its run, which need not exist.
 
-        Raises
-        ------
-        ParameterError
-            If `out`, `base` or the threads are invalid.
-        ForeignFolderError
-            If `out` contains something else, the base, a run although `resume` is false, or a model without a run.
+        Raise `ParameterError` if an argument is invalid, and `ForeignFolderError` if `out` contains something else, the
+        base, a run although `resume` is false, or a model without a run.
         """
         check_path("out", out)
         check("execution", execution, isinstance(execution, Execution), "an Execution")
@@ -91,12 +79,7 @@ class RunFolder:
     def claim(self, identity: Mapping[str, Any], *, may_change: Sequence[str] = ()) -> None:
         """Record the run, or check that the recorded run is the same.
 
-        Parameters
-        ----------
-        identity : mapping
-            JSON-like description of the run; its settings are under ``settings``.
-        may_change : sequence of str, optional
-            Settings that may differ from the recorded ones.
+        `identity` is a JSON-like description with the settings under ``settings``; those in `may_change` may differ.
         """
         if not self.resume:
             self.refuse_taken()

@@ -1,6 +1,6 @@
 """Lexical translation: probabilities of query words given document words (IBM Model 1)."""
 
-from termwise.translation.bitext import Bitext, BitextFacts, make_bitext
+from termwise.translation.bitext import Bitext, make_bitext
 from termwise.translation.em import Estimate, estimate
 from termwise.translation.settings import Model1Settings
 from termwise.translation.table import TranslationTable
@@ -11,12 +11,10 @@ from termwise.translation.transforms import (
     cut_vocabulary,
     for_scoring,
     renormalised,
-    without_self_translation,
 )
 
 __all__ = [
     "Bitext",
-    "BitextFacts",
     "Estimate",
     "Model1Settings",
     "TranslationTable",
@@ -29,7 +27,6 @@ __all__ = [
     "renormalised",
     "shipped_tables",
     "train_model1",
-    "without_self_translation",
     "write_table",
 ]
 

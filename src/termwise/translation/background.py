@@ -38,21 +38,9 @@ BITEXT_WEIGHT = 0.9
 def background_probabilities(
     background: BackgroundSource, collection: npt.NDArray[np.float64], bitext: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return P(t|C) of some terms.
+    """Return P(t|C) of some terms, 1e-9 or more, from cf / C and P(t|bitext), of shape (n,); see the module.
 
-    Parameters
-    ----------
-    background : {"smoothed", "bitext", "collection"}
-        See the table of the module.
-    collection : ndarray of shape (n,), float64
-        cf / C of each term; 0 for absent terms, and for all terms of an empty collection.
-    bitext : ndarray of shape (n,), float64
-        P(t|bitext) of each term; 0 for absent terms, and for all terms of an empty bitext.
-
-    Returns
-    -------
-    ndarray of shape (n,), float64
-        1e-9 or more.
+    Both are 0 for absent terms, and for all terms of an empty collection or bitext.
 
     Examples
     --------

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from termwise._version import __version__
-from termwise.collection.training_pairs import PairSource, read_sources
-from termwise.errors import ParameterError
+from termwise.collection.training_pairs import PairSource, different_sources
 from termwise.progress import Execution
 from termwise.storage.model_folder import TRAINING
 from termwise.storage.safe_read import path_exists
@@ -35,7 +34,6 @@ def train_model1(
     out: str | Path,
     *,
     settings: Model1Settings = Model1Settings(),  # noqa: B008
-    split: str = "train",
     resume: bool = False,
     execution: Execution = Execution(),  # noqa: B008
 ) -> dict[str, Any]:
@@ -48,8 +46,6 @@ def train_model1(
     out : str or Path
         Folder of the table. During training its folder ``training`` holds the state of the run.
     settings : Model1Settings, optional
-    split : str, optional
-        Split of the judgments in BEIR folders.
     resume : bool, optional
         Resume an interrupted run, or start one if there is none; the table is the same, byte for byte.
     execution : Execution, optional
@@ -94,13 +90,7 @@ def train_model1(
     read: list[dict[str, Any]] = []
     with FOLDER.working_in(work):
         analyzer = make_analyzer(settings.analyzer)
-        bitext = make_bitext(
-            _sources(data, split, read),
-            analyzer,
-            settings,
-            folder=work,
-            execution=execution,
-        )
+        bitext = make_bitext(_sources(data, read), analyzer, settings, folder=work, execution=execution)
         clock.lap("read")
         described = {"package": __version__, "data": read, "settings": asdict(settings)}
         model = estimate(
@@ -147,18 +137,11 @@ def train_model1(
     return {**facts, "bytes": size, "seconds": clock.laps}
 
 
-def _sources(
-    data: str | Path | Sequence[str | Path], split: str, read: list[dict[str, Any]]
-) -> Iterator[PairSource]:
-    """Yield the sources, and append their name, size and digest to `read`."""
-    for spec in [data] if isinstance(data, str | Path) else data:
-        for source in read_sources(spec, split=split):
-            if any(facts["name"] == source.name for facts in read):
-                raise ParameterError(
-                    "two sources of training pairs have the same name", facts=[("name", source.name)]
-                )
-            read.append({"name": source.name, "pairs": len(source), "digest": source.digest()})
-            yield source
+def _sources(data: str | Path | Sequence[str | Path], read: list[dict[str, Any]]) -> Iterator[PairSource]:
+    """Yield the sources, and append the facts of each to `read`."""
+    for source in different_sources([data] if isinstance(data, str | Path) else data):
+        read.append(source.facts())
+        yield source
 
 
 def _identity(described: dict[str, Any], analyzer: str) -> dict[str, Any]:

@@ -72,11 +72,6 @@ def renormalised(table: TranslationTable) -> TranslationTable:
     )
 
 
-def without_self_translation(table: TranslationTable) -> TranslationTable:
-    """Drop the diagonal, T(u|u)."""
-    return _kept(table, table.sources != table.targets, table.probabilities)
-
-
 def for_scoring(
     table: TranslationTable, *, least: float, mode: SelfTranslation, renormalise: bool
 ) -> TranslationTable:
@@ -109,7 +104,7 @@ def for_scoring(
             fixes=[Fix.use("set a smaller one, such as {}, or omit it for the default", least=0.001)],
         )
     if mode == "set":
-        scaled = without_self_translation(scaled)
+        scaled = _kept(scaled, scaled.sources != scaled.targets, scaled.probabilities)
     return renormalised(scaled) if renormalise else scaled
 
 

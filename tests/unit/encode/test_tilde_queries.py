@@ -9,10 +9,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from termwise.encode import TildeQueryEncoder, open_query_encoder
-from termwise.encode.encoder_folder import EncoderFolder
-from termwise.encode.onnx_session import OnnxSession
-from termwise.errors import ModelFormatError, ParameterError
+from termwise.encode import open_query_encoder
+from termwise.errors import ModelFormatError
 
 
 def ln_sigmoid(z: float) -> float:
@@ -43,7 +41,7 @@ def test_empty_query_and_no_queries(tilde: Path, tiny: ModuleType) -> None:
 
 
 def test_long_queries_are_cut_into_windows(tilde: Path, tiny: ModuleType) -> None:
-    encoder = TildeQueryEncoder(OnnxSession(EncoderFolder.open(tilde)), overlap=3)
+    encoder = open_query_encoder(tilde)
     for place in (0, 13, 14, 30, 49):
         words = ["cat"] * 50
         words[place] = "merge"
@@ -51,12 +49,7 @@ def test_long_queries_are_cut_into_windows(tilde: Path, tiny: ModuleType) -> Non
         assert row[tiny.MERGE] == pytest.approx(ln_sigmoid(3), rel=1e-6)
 
 
-def test_invalid_encoders_and_overlaps(tiny: ModuleType, tilde: Path, tmp_path: Path) -> None:
+def test_encoders_of_other_kinds_are_refused(tiny: ModuleType, tmp_path: Path) -> None:
     other = tiny.make_folder(tmp_path / "a", "splade-doc", tiny.square({}))
     with pytest.raises(ModelFormatError, match="not tilde"):
         open_query_encoder(other)
-    with pytest.raises(ParameterError, match="not smaller than the windows"):
-        TildeQueryEncoder(OnnxSession(EncoderFolder.open(tilde)), overlap=14)
-    for odd in ("3", -1, 1.5):
-        with pytest.raises(ParameterError, match="overlap"):
-            TildeQueryEncoder(OnnxSession(EncoderFolder.open(tilde)), overlap=odd)  # type: ignore[arg-type]

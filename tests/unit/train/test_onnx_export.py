@@ -22,13 +22,13 @@ from termwise.train.export.onnx_export import (  # noqa: E402
     TOLERANCE,
     agreement,
     check_agreement,
-    initialisers,
     load_weights,
     network_of,
     positions,
     to_onnx,
     vocabulary_size,
 )
+from termwise.train.export.quantise import dequantised_weights  # noqa: E402
 from termwise.train.networks import SpladeDocNetwork, TildeNetwork, untrained  # noqa: E402
 
 from .conftest import SIZE, configuration  # noqa: E402
@@ -159,7 +159,7 @@ def test_the_graph_has_the_interface_of_an_encoder(case):
 
 
 def test_every_parameter_is_stored_once_under_its_name(case):
-    arrays = initialisers(case.model)
+    arrays = dequantised_weights(case.model)
     found = 0
     for name, parameter in case.network.named_parameters(remove_duplicate=False):
         if name in arrays:
@@ -185,7 +185,7 @@ def test_export_does_not_change_the_network(case):
 
 
 def test_the_network_can_be_built_from_the_graph(case):
-    rebuilt = network_of(case.model, initialisers(case.model))
+    rebuilt = network_of(case.model, dequantised_weights(case.model))
     assert type(rebuilt) is type(case.network)
     assert rebuilt.training
     before = dict(case.network.named_parameters(remove_duplicate=False))

@@ -21,15 +21,7 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class BatchPlan:
-    """The batches of one epoch.
-
-    Attributes
-    ----------
-    sources : ndarray of shape (batches, batch), int32
-        Number of the source of each pair.
-    pairs : ndarray of shape (batches, batch), int64
-        Number of the pair within its source.
-    """
+    """The batches of one epoch: source of each pair, int32, and its number in the source; shape (batches, batch)."""
 
     sources: npt.NDArray[np.int32]
     pairs: Ids
@@ -53,16 +45,12 @@ def plan_batches(
 
     Every pair of a source is used once before any pair is used again, except the remainder of a pass over the source:
     fewer than `block` pairs, different ones in each pass. An incomplete last batch is dropped. A source is dropped if
-    it has fewer pairs than a block or, with ``by-source``, than a batch.
+    it has fewer pairs than a block or, with ``by-source``, than a batch. The plan depends only on the arguments.
 
     Parameters
     ----------
     sizes : sequence of int
         Pairs of each source.
-    batch : int
-        Pairs per batch.
-    seed, epoch : int
-        The plan depends only on these and on the other arguments.
     mixing : {"together", "by-source"}, optional
         Batches of one source have harder in-batch negatives.
     flattening : float, optional
@@ -96,12 +84,7 @@ def plan_batches(
 def pairs_of_an_epoch(
     sizes: Sequence[int], *, batch: int, mixing: Mixing = "together", flattening: float = 0.0, block: int = 1
 ) -> Ids:
-    """Return the number of pairs of each source in an epoch; the parameters are those of `plan_batches`.
-
-    Returns
-    -------
-    ndarray of shape (sources,), int64
-        0 for a source that is too small.
+    """Return the number of pairs of each source in an epoch, 0 for a source that is too small; see `plan_batches`.
 
     Examples
     --------
@@ -156,21 +139,12 @@ def _groups(
 
 
 def neighbour_order(source: PairSource, *, threads: int = 1) -> npt.NDArray[np.int64]:
-    """Order the pairs of a source so that pairs with similar passages are neighbours.
+    """Return an order of the pairs of a source in which pairs with similar passages are neighbours.
 
     The passages are tokenised into stemmed words and ordered by recursive graph bisection, like the documents of an
     index, down to sets of 32 passages in arbitrary order. Pairs follow their passages. Pairs of one passage are
-    distributed over rounds, so that a run of neighbours rarely contains a passage twice.
-
-    Parameters
-    ----------
-    threads : int, optional
-        The result does not depend on it.
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        Positions in ``source.pairs``.
+    distributed over rounds, so that a run of neighbours rarely contains a passage twice. The result does not depend on
+    `threads`.
     """
     analyzer = make_analyzer("english")
     numbers: dict[str, int] = {}

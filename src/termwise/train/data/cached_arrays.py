@@ -41,13 +41,7 @@ def save_arrays(file: Path, arrays: Arrays) -> None:
 
 
 def load_arrays(file: Path, expected: Mapping[str, tuple[type[np.generic], int]]) -> Arrays:
-    """Read arrays that `save_arrays` wrote.
-
-    Parameters
-    ----------
-    expected : mapping of str to (type, int)
-        The dtype and the number of axes of each array.
-    """
+    """Read arrays that `save_arrays` wrote; `expected` has the dtype and the number of axes of each."""
     try:
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile) or set(archive.files) != set(expected):

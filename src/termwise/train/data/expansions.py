@@ -25,16 +25,9 @@ Place = tuple[int, int]
 
 
 class Expansions:
-    """Expansion terms of passages.
+    """Expansion terms of n passages; the most likely term of each passage is first.
 
-    Parameters
-    ----------
-    places : sequence of (int, int)
-        The n passages.
-    indptr : ndarray of shape (n + 1,), int64
-        Boundaries of the passages in `terms`.
-    terms : ndarray of shape (nnz,), int32
-        Term numbers; the most likely of each passage first.
+    `indptr`, int64 of shape (n + 1,), has the boundaries of the passages in `terms`, int32.
     """
 
     def __init__(
@@ -58,19 +51,9 @@ class Expansions:
         length: int,
         progress: Progress = no_progress,
     ) -> Expansions:
-        """Compute the expansion terms of passages.
+        """Compute the expansion terms of the first `length` pieces of passages, the two special ones included.
 
-        Parameters
-        ----------
-        expander : Expander
-            A TILDE encoder with the vocabulary of `pieces`.
-        sources : sequence of PairSource
-        places : collection of (int, int)
-        pieces : Pieces
-        length : int
-            Pieces of a passage that network and expander read, the two special ones included.
-        progress : callable, optional
-            Called with a stage, the amount done, and the total.
+        The expander is a TILDE encoder with the vocabulary of `pieces`.
         """
         ordered = sorted(places)
         lengths, rows = [], []
@@ -91,15 +74,7 @@ class Expansions:
 
     @classmethod
     def load(cls, file: Path, places: Collection[Place], *, terms: int) -> Expansions:
-        """Read a file that `save` wrote.
-
-        Parameters
-        ----------
-        places : collection of (int, int)
-            Passages that the file must contain.
-        terms : int
-            Size of the vocabulary.
-        """
+        """Read a file that `save` wrote; it must contain the passages `places`, and terms below `terms`."""
         arrays = load_arrays(file, {"places": (np.int64, 2), "indptr": (np.int64, 1), "terms": (np.int32, 1)})
         rows, indptr, numbers = arrays["places"], arrays["indptr"], arrays["terms"]
         if rows.shape[1] != 2 or len(indptr) != len(rows) + 1:

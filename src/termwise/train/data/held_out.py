@@ -26,17 +26,9 @@ MEASURES = (SELECTION_MEASURE, "RR@10")
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Held-out queries with their relevant passages.
+    """Held-out queries and the pool of passages: all that are relevant to one of the queries.
 
-    Attributes
-    ----------
-    queries : tuple of str of length n
-    passages : tuple of str
-        The pool: all passages relevant to one of the queries.
-    qrels : tuple of Qrel
-        Identifiers are positions, as strings.
-    expansions : tuple of ndarray, or None
-        Expansion terms of each passage.
+    The identifiers of the judgments are positions, as strings. `expansions` has the expansion terms of each passage.
     """
 
     queries: tuple[str, ...]
@@ -46,15 +38,7 @@ class HeldOut:
 
     @classmethod
     def sample(cls, sources: Sequence[PairSource], *, queries: int, seed: int) -> HeldOut:
-        """Draw equal numbers of queries from the sources, if their sizes allow it, with all relevant passages.
-
-        Parameters
-        ----------
-        sources : sequence of PairSource
-            Held-out pairs.
-        queries : int
-            Largest number of queries in total.
-        """
+        """Draw at most `queries` queries with all relevant passages, in equal numbers from the sources if possible."""
         random = np.random.default_rng(seed)
         texts: list[str] = []
         pool: dict[tuple[int, int], int] = {}

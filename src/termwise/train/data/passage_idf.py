@@ -43,21 +43,10 @@ _MOST_BYTES = 1 << 30
 
 
 def term_factors(rows: Sequence[Ids], *, power: float, terms: int) -> npt.NDArray[np.float32]:
-    """Return the idf factor of each term among passages.
+    """Return the idf factor of each term among passages: ndarray of shape (V,), float32, above 0.
 
-    Parameters
-    ----------
-    rows : sequence of int64 ndarray
-        The pieces of each passage, truncated; one passage or more.
-    power : float
-        Exponent of the idf.
-    terms : int
-        Size V of the vocabulary.
-
-    Returns
-    -------
-    ndarray of shape (V,), float32
-        Above 0. A term in no passage, such as an expansion term, gets the factor of a term in one passage.
+    The rows are the pieces of one passage or more. A term in no passage, such as an expansion term, gets the factor of
+    a term in one passage.
 
     Examples
     --------
@@ -81,16 +70,8 @@ def source_term_factors(
 ) -> list[npt.NDArray[np.float32]]:
     """Return the `term_factors` of the passages of each source: float32 arrays of shape (V,).
 
-    Parameters
-    ----------
-    pieces : Pieces
-        The tokenizer.
-    power : float
-        Exponent of the idf.
-    length : int
-        Pieces of a passage that are read, the two special ones included. Expansion terms are not counted.
-    seed : int
-        Random seed of the sample of a source with more than `MOST_PASSAGES` passages.
+    The first `length` pieces of a passage are counted, the two special ones included, without expansion terms; of a
+    source with more than `MOST_PASSAGES` passages, a sample that the seed determines.
     """
     rows = _sampled_rows(sources, pieces, length=length, seed=seed, progress=progress)
     return [term_factors(part, power=power, terms=len(pieces.analyzer.vocabulary)) for part in rows]
@@ -106,21 +87,10 @@ def load_or_make_query_weights(
     length: int,
     seed: int,
 ) -> npt.NDArray[np.float32]:
-    """Load the fixed query weights of a run from its folder, or make and save them.
+    """Load the fixed query weights of a run from its folder, or make and save them: shape (V,), float32, 0 or more.
 
-    Parameters
-    ----------
-    given : str
-        ``idf``, or a file, see `read_query_weights`.
-    sources, pieces, length, seed
-        See `source_term_factors`; the passages of all sources are counted together.
-    cleaning : {"paper", "repo", "none"}
-        Terms outside the cleaned vocabulary have the weight 0, and so have special pieces.
-
-    Returns
-    -------
-    ndarray of shape (V,), float32
-        0 or more.
+    `given` is ``idf``, for the idf among the passages of all sources together (`source_term_factors`), or a file
+    (`read_query_weights`). Special pieces and terms outside the cleaned vocabulary have the weight 0.
     """
     file, progress = run.path / QUERY_WEIGHTS_CACHE, run.execution.progress
     terms = len(pieces.analyzer.vocabulary)
@@ -147,13 +117,7 @@ def load_or_make_query_weights(
 
 
 def read_query_weights(file: str | Path, *, terms: int) -> npt.NDArray[np.float32]:
-    """Read query weights from a file in the format of ``query_weights.npy`` of an encoder folder.
-
-    Parameters
-    ----------
-    terms : int
-        Size V of the vocabulary.
-    """
+    """Read the weights of V terms from a file in the format of ``query_weights.npy`` of an encoder folder."""
     data = read_input(
         Path(file),
         _MOST_BYTES,

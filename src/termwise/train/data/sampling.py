@@ -28,18 +28,14 @@ class EpochSample:
 
 @dataclass(frozen=True, eq=False)
 class JudgedQueries:
-    """Trainable queries of all sources with their passages, by number.
-
-    Queries and passages are numbered consecutively over all sources.
+    """Trainable queries of all sources with their passages, numbered consecutively over all sources.
 
     Attributes
     ----------
     queries : ndarray of shape (n,), int64
         Numbers of the trainable queries, increasing; samples refer to positions in this array.
-    starts : ndarray of shape (n + 1,), int64
-        Boundaries of the queries in `relevant`.
-    relevant : ndarray of shape (pairs,), int64
-        Usable relevant passages of each query.
+    starts, relevant : ndarray, int64
+        Boundaries of the queries in `relevant`, of shape (n + 1,), and their usable relevant passages.
     negatives : ndarray of shape (n, m), int64
         Usable passages from the top of BM25, none relevant; padded with -1 on the right.
     pools : ndarray of shape (n, 2), int64
@@ -68,7 +64,6 @@ class JudgedQueries:
 
         Parameters
         ----------
-        sources : sequence of PairSource
         mined : sequence of ndarray of shape (pairs, m), int32
             See `termwise.train.data.hard_negatives.mine_negatives`.
         queries, passages : ndarray of bool

@@ -32,14 +32,9 @@ _QUERIES = 256
 
 
 class TeacherVectors:
-    """Vectors of length 1 of queries and passages.
+    """Vectors of length 1 of n queries and m passages, given by source and position.
 
-    Parameters
-    ----------
-    queries, passages : sequence of (int, int)
-        Source and position of each text: n queries and m passages.
-    vectors : ndarray of shape (n + m, dimensions), floating point
-        Of the queries, then of the passages.
+    `vectors`, of shape (n + m, dimensions), has those of the queries, then those of the passages.
     """
 
     def __init__(
@@ -65,14 +60,7 @@ class TeacherVectors:
     ) -> TeacherVectors:
         """Compute the vectors, or read them from the folder of the run if it has them; see `teacher_vectors`.
 
-        Parameters
-        ----------
-        encoder : DenseEncoder
-        sources : sequence of PairSource
-        queries, passages : collection of (int, int)
-        run : RunFolder
-        length : int
-            Largest number of pieces that the network reads of a passage, the special ones included.
+        `length` is the largest number of pieces that the network reads of a passage, the special ones included.
         """
         progress, say = run.execution.progress, run.execution.say
         asked, ranked = sorted(queries), sorted(passages)
@@ -107,21 +95,10 @@ class TeacherVectors:
     def mine_negatives(
         self, number: int, source: PairSource, *, depth: int, seed: int, progress: Progress = no_progress
     ) -> npt.NDArray[np.int32]:
-        """Rank the passages of a source for its queries, and draw negatives from the top ranks.
+        """Rank the passages of a source by the teacher, and draw negatives as `mine_negatives` does.
 
-        Parameters
-        ----------
-        number : int
-            Number of the source.
-        source : PairSource
-        depth, seed, progress
-            See `termwise.train.data.hard_negatives.mine_negatives`.
-
-        Returns
-        -------
-        ndarray of shape (n, 64), int32
-            For each pair the positions of passages that have a vector and no pair with the query; padded with -1. Pairs
-            of a query without a vector have none.
+        `number` is the number of the source. The passages have a vector. Pairs of a query without a vector have no
+        negatives.
         """
         random = np.random.default_rng((seed, number))
         relevant = relevant_passages(source)

@@ -22,6 +22,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,12 @@ import numpy.typing as npt
 import torch
 
 from termwise.encode.network_inputs import framed, padded
-from termwise.errors import CorruptModelError, ForeignFolderError, ModelFormatError
+from termwise.errors import ForeignFolderError, ModelFormatError
 from termwise.fixes import Fix
 from termwise.progress import Progress, Say, no_progress, silent
 from termwise.storage.atomic_file import write_bytes_whole
 from termwise.storage.safe_read import is_folder, path_exists
-from termwise.train.data.cached_arrays import corrupt_cache
+from termwise.train.data.cached_arrays import corrupt_cache, load_or_compute
 from termwise.train.data.tokenised_texts import TokenisedTexts
 from termwise.train.dense_encoder import DenseEncoder
 from termwise.train.export.checkpoint_files import read_json
@@ -60,21 +61,10 @@ _ALIKE = 0.99
 
 @dataclass(frozen=True)
 class VectorsManifest:
-    """Content of ``vectors.json``.
+    """Content of ``vectors.json``: digests of the encoder and of the texts in their order, and sizes.
 
-    Attributes
-    ----------
-    encoder : str
-        Digest of the folder of the dense encoder.
-    texts : str
-        Digest of the texts in their order.
-    count, dimensions : int
-        Number of texts, and of dimensions of a vector.
-    length : int
-        Pieces of a text that were read, special ones included.
-    rows : int
-        Rows of each file except the last.
-    format : str
+    `length` is the number of pieces of a text that were read, special ones included; `rows` that of the vectors of each
+    file except the last.
     """
 
     encoder: str
@@ -120,23 +110,10 @@ def teacher_vectors(
     progress: Progress = no_progress,
     say: Say = silent,
 ) -> Shards:
-    """Compute the vectors of texts, or load those that are in the folder.
+    """Compute the vectors of texts, or load those that are in the folder; see the module for the files.
 
-    Parameters
-    ----------
-    encoder : DenseEncoder
-        It is not changed. A GPU that torch finds is used.
-    folder : Path
-        See the module docstring.
-    batch : int
-        Number of texts that are encoded at once.
-    bfloat16 : bool, optional
-        Whether the encoder computes in bfloat16.
-
-    Returns
-    -------
-    list of ndarray, float16
-        Memory-mapped.
+    The encoder is not changed. It reads `batch` texts at once, on a GPU if torch finds one, and computes in bfloat16 if
+    set.
     """
     manifest.claim(folder)
     encode = _encoding(encoder, batch=batch, bfloat16=bfloat16)
@@ -147,7 +124,8 @@ def teacher_vectors(
         file = folder / f"{number:04d}.npy"
         shape = (stop - start, manifest.dimensions)
         rows = [texts.row(position) for position in range(start, stop)]
-        shard = _stored(file, shape, say)
+        shard: npt.NDArray[np.float16] | None
+        shard = load_or_compute(file, partial(_load, file, shape), lambda: None, say)
         if shard is None:
 
             def report(done: int, before: int = start) -> None:
@@ -205,17 +183,6 @@ def _encoding(
         return vectors
 
     return encode
-
-
-def _stored(file: Path, shape: tuple[int, int], say: Say) -> npt.NDArray[np.float16] | None:
-    """Load a file; None if there is none or it is damaged."""
-    if not path_exists(file):
-        return None
-    try:
-        return _load(file, shape)
-    except CorruptModelError as error:
-        say(f"warning: {file} is damaged and is computed again: {dict(error.facts)['reason']}")
-        return None
 
 
 def _load(file: Path, shape: tuple[int, int]) -> npt.NDArray[np.float16]:

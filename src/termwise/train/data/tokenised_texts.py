@@ -18,15 +18,7 @@ _REPORT_EVERY = 10_000
 
 @dataclass(frozen=True)
 class TokenisedTexts:
-    """Pieces of texts, without special ones.
-
-    Attributes
-    ----------
-    starts : ndarray of shape (n + 1,), int64
-        Bounds of the texts in `numbers`.
-    numbers : ndarray, int32
-        Piece numbers.
-    """
+    """Pieces of texts, int32, without special ones, and the bounds of the texts in them: int64 of shape (n + 1,)."""
 
     starts: npt.NDArray[np.int64]
     numbers: npt.NDArray[np.int32]
@@ -52,16 +44,9 @@ class TokenisedTexts:
         return self.numbers[self.starts[number] : self.starts[number + 1]].astype(np.int64)
 
     def counts(self, kept: npt.NDArray[np.bool_]) -> sparse.csr_array[Any]:
-        """Return the counts of kept pieces, divided by the square root of their sum in each text.
+        """Return the counts of the kept pieces, divided by the square root of their sum in each text.
 
-        Parameters
-        ----------
-        kept : ndarray of shape (V,), bool
-            Pieces that are counted.
-
-        Returns
-        -------
-        csr_array of shape (n, V), float32
+        `kept` is bool of shape (V,). The result is float32 of shape (n, V).
 
         Examples
         --------

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from termwise.collection.training_pairs import PairSource, read_sources
-from termwise.errors import ParameterError
+from termwise.collection.training_pairs import PairSource, different_sources, read_sources
 from termwise.storage.safe_read import is_file
 from termwise.train.base_encoder import base_name
 from termwise.train.data.held_out import HeldOut
@@ -22,65 +20,29 @@ _HELD_OUT_SHARE = 0.02
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Training pairs and validation data.
-
-    Attributes
-    ----------
-    sources : list of PairSource
-    held_out : HeldOut or None
-        None without validation.
-    origin : str
-        Description of the origin of the held-out pairs.
-    """
+    """Training pairs, validation data or None, and a description of the origin of the held-out pairs."""
 
     sources: list[PairSource]
     held_out: HeldOut | None
     origin: str
 
-    @cached_property
-    def digests(self) -> dict[str, str]:
-        """Digest of each source by name."""
-        return {source.name: source.digest() for source in self.sources}
-
-    @property
-    def held_out_digest(self) -> str | None:
-        """Digest of the validation data."""
-        return None if self.held_out is None else self.held_out.digest()
-
-    def facts(self) -> list[dict[str, Any]]:
-        """Return name, number of pairs and digest of each source."""
-        return [
-            {"name": source.name, "pairs": len(source), "digest": self.digests[source.name]}
-            for source in self.sources
-        ]
+    def identity(self) -> dict[str, Any]:
+        """Return the digests of each source by name, and of the validation data, for the record of a run."""
+        return {
+            "sources": {source.name: source.digest() for source in self.sources},
+            "validation": None if self.held_out is None else self.held_out.digest(),
+        }
 
 
 def read_training_data(
     data: Sequence[str | Path], *, validation: str | Path | None, queries: int, seed: int
 ) -> TrainingData:
-    """Read training pairs and held-out pairs.
+    """Read training pairs (`read_sources`), and draw a number of held-out queries; 0 for no validation.
 
-    Parameters
-    ----------
-    data : sequence of str or Path
-        See `read_sources`; one or more.
-    validation : str, Path or None
-        Held-out pairs, read like `data`, or ``none``. By default the split ``dev`` or ``validation`` of a BEIR folder;
-        without such a split, a fiftieth of the queries is held out.
-    queries : int
-        Number of held-out queries to draw; 0 for no validation.
-    seed : int
-        Random seed of the held-out pairs.
+    `validation` has held-out pairs in the same forms, or is ``none``. By default they come from the split ``dev`` or
+    ``validation`` of a BEIR folder; without such a split, a fiftieth of the queries is held out.
     """
-    sources = [source for spec in data for source in read_sources(spec)]
-    names = [source.name for source in sources]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise ParameterError(
-            "two sources of training pairs have the same name",
-            facts=[("name", repeated[0])],
-            fixes=["give each source once; rename the folder or the file of one"],
-        )
+    sources = list(different_sources(data))
     if validation == "none" or queries == 0:
         return TrainingData(sources, None, "none")
     split = next((name for name in _HELD_OUT_SPLITS if all(_has_split(spec, name) for spec in data)), None)

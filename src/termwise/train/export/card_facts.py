@@ -136,14 +136,12 @@ def _is_placeholder(text: str) -> bool:
 def card_facts(
     out: Path, kind: str, run: Mapping[str, Any], settings: TrainSettings, given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Collect the facts of a card.
+    """Collect the facts of a card, the argument of `model_card`.
 
     Parameters
     ----------
     out : Path
         The encoder folder, complete except for the card.
-    kind : str
-        Kind of network.
     run : mapping
         Facts of `train_network`, and the origin of the held-out pairs; ``trained_with`` holds the values of
         ``length``, ``idf_power``, ``expansion_terms``, ``counting`` and ``expansion_lift`` in training if the defaults
@@ -152,11 +150,6 @@ def card_facts(
         Some of `GIVEN`; see `check_card_facts`. ``data`` maps names of sources to ``{"license": ..., "origin": ...}``;
         ``reasons`` maps names of settings to the reasons of their departures. Missing facts are listed as not stated;
         only the language is omitted.
-
-    Returns
-    -------
-    dict
-        Argument of `model_card`.
     """
     reasons = given.get("reasons", {})
     best = run["best"]
@@ -182,7 +175,7 @@ def card_facts(
             "checkpoints with each other, and cannot be compared with those of a collection.",
         }
     return {
-        **common_facts(out, kind, base=run["base"], counts=run["sources"], given=given),
+        **_common_facts(out, kind, base=run["base"], counts=run["sources"], given=given),
         "unit": "pairs",
         "seen": f"{run['pairs_seen']:,} pairs were seen in training, repetitions counted.",
         "settings": run["settings"],
@@ -201,20 +194,46 @@ def card_facts(
     }
 
 
-def common_facts(
+def lookup_card_facts(out: Path, run: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Collect the facts of the card of an encoder of kind lookup, from those of `train_lookup`; see `card_facts`.
+
+    The reasons in `given` have no effect, because there is no published training to depart from.
+    """
+    manifest = EncoderFolder.open(out).manifest
+    prompts = "".join(
+        f" The encoder read `{prompt}` before each {what}."
+        for what, prompt in (("text", run.get("query_prompt")), ("document", manifest.document_prompt))
+        if prompt
+    )
+    tokenizers = ""
+    if manifest.document_tokenizer is not None:
+        tokenizers = (
+            " Documents have the tokenizer of the document encoder, queries the word pieces of uncased BERT."
+        )
+    measured = "No text was held out."
+    if run["cosine"] is not None:
+        centred = ", less the mean of all," if run["settings"]["centred"] else ""
+        measured = (
+            f"On held-out texts, the mean cosine of the vector of the encoder{centred} and the sum of the rows is "
+            f"{run['cosine']:.3f}. It does not measure the ranking of documents."
+        )
+    return {
+        **_common_facts(out, run["kind"], base=run["teacher"], counts=run["sources"], given=given),
+        "unit": "texts",
+        "seen": f"The query table was fitted to {run['fitted']:,} texts, with {run['tokens']:,} tokens in all texts. "
+        f"The document encoder was not trained.{prompts}",
+        "settings": run["settings"],
+        "selection": f"{run['terms']:,} tokens have a row of {run['dimensions']} dimensions, computed by ridge "
+        f"regression: {len(run['residuals'])} steps of conjugate gradients, relative residual "
+        f"{run['residuals'][-1]:.4f}. A token that no text has adds nothing to a query.{tokenizers}",
+        "evaluation": given.get("evaluation", {"note": measured}),
+    }
+
+
+def _common_facts(
     out: Path, kind: str, *, base: str, counts: Mapping[str, int], given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Collect the facts of a card that do not depend on how the encoder was trained.
-
-    Parameters
-    ----------
-    out, kind, given
-        See `card_facts`.
-    base : str
-        Name of the initial encoder.
-    counts : mapping of str to int
-        Number of pairs or texts of each source.
-    """
+    """Collect the facts that do not depend on the training; `counts` has the pairs or texts of each source."""
     data = given.get("data", {})
     return {
         "name": given.get("name", out.resolve().name),

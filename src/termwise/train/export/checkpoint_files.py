@@ -45,6 +45,11 @@ def read_json(path: Path, kind: type) -> Any:
     return content
 
 
+def read_settings(path: Path) -> dict[str, Any]:
+    """Read a JSON object; it is empty if there is no such file."""
+    return read_json(path, dict) if is_file(path) else {}
+
+
 def misfit(file: Path, key: str, expected: str, seen: object) -> ModelFormatError:
     """Return the error for an unexpected value in a file."""
     return ModelFormatError(
@@ -55,14 +60,9 @@ def misfit(file: Path, key: str, expected: str, seen: object) -> ModelFormatErro
 
 
 def read_tensors(folder: Path) -> tuple[Arrays, dict[str, str]]:
-    """Read ``model.safetensors`` or the tensors of ``pytorch_model.bin``.
+    """Read the tensors of ``model.safetensors`` or ``pytorch_model.bin``.
 
-    Returns
-    -------
-    plain : dict of str to ndarray, float32
-        Tensors of floating-point numbers.
-    others : dict of str to str
-        Data type and layout of the other tensors.
+    Those of floating-point numbers become float32; of the others, data type and layout are returned.
     """
     path = next((folder / name for name in _WEIGHTS if is_file(folder / name)), None)
     if path is None:

@@ -24,7 +24,6 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import torch
-from onnx import numpy_helper
 from torch import nn
 from transformers import AutoConfig
 
@@ -62,19 +61,11 @@ _FLOAT = onnx.TensorProto.FLOAT
 
 
 def to_onnx(network: TermNetwork) -> onnx.ModelProto:
-    """Export a network to an ONNX graph.
+    """Export a network to an ONNX graph in float32; the network is not changed.
 
-    Parameters
-    ----------
-    network : TermNetwork
-        On any device, in any precision; it is not changed.
-
-    Returns
-    -------
-    onnx.ModelProto
-        float32, opset 20, with variable batch and length; token types are 0 and inside. Its metadata contain the kind
-        of the network, the configuration of its encoder and, for the kind lookup, the pooling. An embedding that is
-        also the decoder is one initialiser.
+    Batch and length are variable, token types are 0 and inside. The metadata contain the kind of the network, the
+    configuration of its encoder and, for the kind lookup, the pooling. An embedding that is also the decoder is one
+    initialiser.
     """
     check_finite(network)
     _check_tied(network)
@@ -122,19 +113,10 @@ def _reasons(error: BaseException) -> list[tuple[str, str]]:
 
 
 def network_of(model: onnx.ModelProto, weights: Mapping[str, npt.NDArray[np.float32]]) -> TermNetwork:
-    """Build the network that a graph was exported from.
+    """Build the network, in training mode, that `to_onnx` exported a graph from.
 
-    Parameters
-    ----------
-    model : onnx.ModelProto
-        Made by `to_onnx`; it may be quantised.
-    weights : mapping of str to ndarray
-        Its initialisers in float32, by name; those that are not parameters of the network are ignored.
-
-    Returns
-    -------
-    TermNetwork
-        In training mode.
+    The graph may be quantised. `weights` has its initialisers in float32 by name; others than the parameters of the
+    network are ignored.
     """
     facts = {entry.key: entry.value for entry in model.metadata_props}
     kind = facts.get(_KIND)
@@ -166,17 +148,14 @@ def load_weights(network: TermNetwork, weights: Mapping[str, npt.NDArray[np.floa
 
     For a parameter with several names, such as a tied embedding, one array is enough.
     """
-    names: dict[int, list[str]] = {}
-    for name, parameter in network.named_parameters(remove_duplicate=False):
-        names.setdefault(id(parameter), []).append(name)
     missing: list[str] = []
     with torch.no_grad():
-        for parameter in network.parameters():
-            known = [name for name in names[id(parameter)] if name in weights]
+        for names in parameter_names(network):
+            known = [name for name in names if name in weights]
             if not known:
-                missing.append(names[id(parameter)][0])
+                missing.append(names[0])
                 continue
-            array = weights[known[0]]
+            parameter, array = network.get_parameter(names[0]), weights[known[0]]
             if tuple(array.shape) != tuple(parameter.shape):
                 raise ModelFormatError(
                     "the shape of a weight differs from the shape in the network",
@@ -198,16 +177,20 @@ def load_weights(network: TermNetwork, weights: Mapping[str, npt.NDArray[np.floa
         )
 
 
+def parameter_names(network: TermNetwork) -> list[list[str]]:
+    """Return the names of each parameter; a tied one has several."""
+    names: dict[int, list[str]] = {}
+    for name, parameter in network.named_parameters(remove_duplicate=False):
+        names.setdefault(id(parameter), []).append(name)
+    return list(names.values())
+
+
 @dataclass(frozen=True)
 class Agreement:
     """Differences between the outputs of a graph and of torch on random batches.
 
-    Attributes
-    ----------
-    largest : float
-        Largest absolute difference of two outputs, divided by the torch output if the output is above 1.
-    relative : float
-        Euclidean norm of all differences, divided by the norm of all outputs of torch.
+    `largest` is the largest absolute difference of two outputs, divided by the torch output if the output is above 1;
+    `relative` is the Euclidean norm of all differences, divided by the norm of all outputs of torch.
     """
 
     largest: float
@@ -259,11 +242,6 @@ def check_agreement(network: TermNetwork, session: OnnxSession) -> Agreement:
 def vocabulary_size(network: TermNetwork) -> int:
     """Return the number of rows of the input embedding."""
     return len(_embedding(network))
-
-
-def initialisers(model: onnx.ModelProto) -> dict[str, npt.NDArray[Any]]:
-    """Return the constants of a graph by name."""
-    return {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
 
 
 def _tidy(model: onnx.ModelProto, network: TermNetwork) -> None:

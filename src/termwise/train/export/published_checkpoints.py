@@ -46,7 +46,7 @@ from termwise.text.cleaned_analyzer import CleanMode
 from termwise.train.base_encoder import base_analyzer
 from termwise.train.export.checkpoint_files import Arrays, check_finite, misfit, read_json, read_tensors
 from termwise.train.export.folder_writer import FOLDER, EncoderContents, write_encoder_folder
-from termwise.train.export.onnx_export import load_weights, network_of
+from termwise.train.export.onnx_export import load_weights, network_of, parameter_names
 from termwise.train.export.quantise import dequantised_weights
 from termwise.train.export.sentence_modules import MODULES
 from termwise.train.export.sparse_encoder import SparseEncoderFolder
@@ -248,7 +248,8 @@ def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoin
             )
         folder, kind = sparse.documents, SpladeDocNetwork.kind
     tensors, other_tensors = read_tensors(folder)
-    weights, others = _with_current_names(tensors), _with_current_names(other_tensors)
+    weights = {_current_name(name): array for name, array in tensors.items()}
+    others = {_current_name(name): kind for name, kind in other_tensors.items()}
     if kind is None:
         kind = TildeV2Network.kind if f"{_PROJECTION}.weight" in weights else TildeNetwork.kind
     check_finite(folder, weights)
@@ -303,9 +304,7 @@ def _network(folder: Path, kind: str, weights: Arrays, others: Mapping[str, str]
     with torch.device("meta"):  # shapes only, because the sizes may be too large for memory
         shape = _built(folder, kind, config)
     named = _named(shape, weights)
-    _check_numbers(folder, shape, _named(shape, others))
-    _check_head(folder, shape, named)
-    _check_shapes(folder, shape, named)
+    _check_weights(folder, shape, named, _named(shape, others))
     network = _built(folder, kind, config)
     load_weights(network, named)
     return network
@@ -357,30 +356,28 @@ def _named(network: TermNetwork, weights: Mapping[str, _Value]) -> dict[str, _Va
     }
 
 
-def _check_numbers(folder: Path, network: TermNetwork, others: Mapping[str, str]) -> None:
-    """Raise `ModelFormatError` for parameters that are not floating-point; other tensors may have any type."""
-    wrong = [name for name, _ in network.named_parameters(remove_duplicate=False) if name in others]
-    if wrong:
-        raise ModelFormatError(
-            "a weight of the checkpoint does not contain floating-point numbers",
-            facts=[
-                ("folder", folder),
-                ("tensor", wrong[0].removeprefix("pretrained.")),
-                ("seen", others[wrong[0]]),
-            ],
-            fixes=["use the checkpoint before quantisation or conversion to a sparse layout"],
-        )
-
-
-def _check_shapes(folder: Path, network: TermNetwork, weights: Arrays) -> None:
-    """Raise `ModelFormatError` for a weight whose shape differs from the configuration."""
+def _check_weights(folder: Path, network: TermNetwork, weights: Arrays, others: Mapping[str, str]) -> None:
+    """Raise `ModelFormatError` for a parameter that is not floating-point or has another shape, or a missing head."""
+    parameters = dict(network.named_parameters(remove_duplicate=False))
+    for name in parameters:
+        if name in others:
+            raise ModelFormatError(
+                "a weight of the checkpoint does not contain floating-point numbers",
+                facts=[
+                    ("folder", folder),
+                    ("tensor", name.removeprefix("pretrained.")),
+                    ("seen", others[name]),
+                ],
+                fixes=["use the checkpoint before quantisation or conversion to a sparse layout"],
+            )
+    _check_head(folder, network, weights)
     given = read_json(folder / _CONFIG, dict)
     defaults = [
         f"{key}={getattr(network.config, key)}"
         for key in _LARGEST
         if key not in given and hasattr(network.config, key)
     ]
-    for name, parameter in network.named_parameters(remove_duplicate=False):
+    for name, parameter in parameters.items():
         if name in weights and weights[name].shape != tuple(parameter.shape):
             raise ModelFormatError(
                 "the shape of a weight differs from the configuration",
@@ -398,14 +395,10 @@ def _check_shapes(folder: Path, network: TermNetwork, weights: Arrays) -> None:
 def _check_head(folder: Path, network: TermNetwork, weights: Mapping[str, Any]) -> None:
     """Raise `ModelFormatError` for a checkpoint without the head of its kind."""
     head = {id(parameter) for parameter in network.head_parameters()}
-    names: dict[int, list[str]] = {}
-    for name, parameter in network.named_parameters(remove_duplicate=False):
-        if id(parameter) in head:
-            names.setdefault(id(parameter), []).append(name)
     missing = [
-        aliases[0].removeprefix("pretrained.")
-        for aliases in names.values()
-        if not set(aliases) & set(weights)
+        names[0].removeprefix("pretrained.")
+        for names in parameter_names(network)
+        if id(network.get_parameter(names[0])) in head and not set(names) & set(weights)
     ]
     if missing:
         bare = {name.removeprefix("pretrained.") for name in weights}
@@ -426,10 +419,6 @@ def _check_head(folder: Path, network: TermNetwork, weights: Mapping[str, Any]) 
                 )
             ],
         )
-
-
-def _with_current_names(tensors: Mapping[str, _Value]) -> dict[str, _Value]:
-    return {_current_name(name): tensor for name, tensor in tensors.items()}
 
 
 def _current_name(name: str) -> str:

@@ -71,16 +71,10 @@ _INT8_ARITHMETIC = 4
 
 @dataclass(frozen=True)
 class Blocks:
-    """A matrix in blocks.
+    """A matrix in blocks; `columns` is the length of a row.
 
-    Attributes
-    ----------
-    values : ndarray of shape (rows, blocks, length of a block), uint8
-        128 means zero, also beyond the end of a row.
-    scales : ndarray of shape (rows, blocks), float32
-        Above 0.
-    columns : int
-        Length of a row.
+    `values`, uint8 of shape (rows, blocks, length of a block), are 128 for zero, also beyond the end of a row.
+    `scales`, float32 of shape (rows, blocks), are above 0.
     """
 
     values: npt.NDArray[np.uint8]
@@ -89,14 +83,7 @@ class Blocks:
 
     @classmethod
     def of(cls, matrix: npt.NDArray[np.float32], *, block: int = BLOCK) -> Blocks:
-        """Quantise a matrix.
-
-        Parameters
-        ----------
-        matrix : ndarray of shape (rows, columns), float32
-            Finite.
-        block : int, optional
-            Length of a block; a power of two from 16 to 256.
+        """Quantise a finite matrix with blocks of this length, a power of two from 16 to 256.
 
         Examples
         --------
@@ -124,20 +111,10 @@ class Blocks:
 
 
 def quantise(model: onnx.ModelProto, *, block: int = BLOCK) -> onnx.ModelProto:
-    """Quantise the matrices of a graph: embeddings, linear layers, the decoder.
+    """Quantise the matrices of a graph that `to_onnx` made: embeddings, linear layers, the decoder.
 
-    Parameters
-    ----------
-    model : onnx.ModelProto
-        Made by `to_onnx`; it is not changed.
-    block : int, optional
-        Length of a block; a power of two from 16 to 256.
-
-    Returns
-    -------
-    onnx.ModelProto
-        Same inputs, outputs and metadata. A quantised matrix keeps its name; its scales have this name and
-        ``.scale``. Biases, normalisations and small matrices stay in float32.
+    The result has the same inputs, outputs and metadata. A quantised matrix keeps its name; its scales have this name
+    and ``.scale``. Biases, normalisations and small matrices stay in float32.
     """
     quantised = onnx.ModelProto()
     quantised.CopyFrom(model)
@@ -175,13 +152,7 @@ def quantise(model: onnx.ModelProto, *, block: int = BLOCK) -> onnx.ModelProto:
 
 
 def dequantised_weights(model: onnx.ModelProto) -> dict[str, npt.NDArray[np.float32]]:
-    """Return the dequantised constants of a graph by name, in float32.
-
-    Parameters
-    ----------
-    model : onnx.ModelProto
-        Made by `quantise`, or a float32 graph, whose constants are returned unchanged.
-    """
+    """Return the constants of a graph by name, in float32; those that `quantise` made are dequantised."""
     props = {entry.key: entry.value for entry in model.metadata_props}
     columns = dict(pair.rsplit("=", 1) for pair in props.get(_LENGTHS, "").split())
     arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
-from termwise.storage.safe_read import is_file
 from termwise.text.characters import without_surrogates
-from termwise.train.export.checkpoint_files import misfit, read_json
+from termwise.train.export.checkpoint_files import misfit, read_json, read_settings
 
 MODULES = "modules.json"
 """File that identifies the folder."""
+
+SETTINGS = "config_sentence_transformers.json"
+"""Settings of the whole folder."""
 
 TRANSFORMER_SETTINGS = "sentence_bert_config.json"
 """Settings of a transformer, in its folder."""
@@ -23,19 +24,10 @@ MODULE_SETTINGS = "config.json"
 QUERY_PROMPT, DOCUMENT_PROMPTS = "query", ("document", "passage", "corpus")
 """Names of prompts before queries and before documents; the first one of a folder is used."""
 
-_SETTINGS = "config_sentence_transformers.json"
-
 
 @dataclass(frozen=True)
 class Module:
-    """A module of a folder.
-
-    Attributes
-    ----------
-    kind : str
-        Name of its class, such as ``Pooling``.
-    folder : Path
-    """
+    """A module of a folder: the name of its class, such as ``Pooling``, and its own folder."""
 
     kind: str
     folder: Path
@@ -53,27 +45,21 @@ def read_modules(folder: Path) -> list[Module]:
     return modules
 
 
-def folder_settings(folder: Path) -> dict[str, Any]:
-    """Read the settings of the whole folder; empty without their file."""
-    file = folder / _SETTINGS
-    return read_json(file, dict) if is_file(file) else {}
-
-
 def read_prompts(folder: Path) -> dict[str, str]:
     """Read the prompts of a folder by name, without empty ones."""
-    prompts = folder_settings(folder).get("prompts") or {}
+    prompts = read_settings(folder / SETTINGS).get("prompts") or {}
     texts = isinstance(prompts, dict) and all(isinstance(text, str | None) for text in prompts.values())
     if not texts:
-        raise misfit(folder / _SETTINGS, "prompts", "an object of texts", prompts)
+        raise misfit(folder / SETTINGS, "prompts", "an object of texts", prompts)
     for name, text in prompts.items():
         if text and without_surrogates(text) != text:
-            raise misfit(folder / _SETTINGS, f"prompts.{name}", "a text without lone surrogates", text)
+            raise misfit(folder / SETTINGS, f"prompts.{name}", "a text without lone surrogates", text)
     return {name: text for name, text in prompts.items() if text}
 
 
 def listed_prompts(folder: Path) -> str:
     """Return the prompts that the folder sets before queries or documents; empty for none."""
-    used = (QUERY_PROMPT, *DOCUMENT_PROMPTS, folder_settings(folder).get("default_prompt_name"))
+    used = (QUERY_PROMPT, *DOCUMENT_PROMPTS, read_settings(folder / SETTINGS).get("default_prompt_name"))
     return ", ".join(f"{name}: {text!r}" for name, text in read_prompts(folder).items() if name in used)
 
 

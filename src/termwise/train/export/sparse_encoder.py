@@ -22,16 +22,21 @@ import numpy.typing as npt
 
 from termwise.errors import ModelFormatError, VocabularyMismatchError
 from termwise.fixes import Fix
-from termwise.storage.safe_read import is_file
 from termwise.text import WordPieceAnalyzer
 from termwise.train.base_encoder import base_analyzer, tokenize_alike
-from termwise.train.export.checkpoint_files import check_finite, misfit, read_json, read_tensors
+from termwise.train.export.checkpoint_files import (
+    check_finite,
+    misfit,
+    read_json,
+    read_settings,
+    read_tensors,
+)
 from termwise.train.export.sentence_modules import (
     MODULE_SETTINGS,
+    SETTINGS,
     TRANSFORMER_SETTINGS,
     Module,
     class_name,
-    folder_settings,
     inner_path,
     listed,
     listed_prompts,
@@ -48,16 +53,9 @@ _WEIGHT = "weight"
 
 @dataclass(frozen=True)
 class SparseEncoderFolder:
-    """The two sides of a SparseEncoder.
+    """The two sides of a SparseEncoder: folders of the transformer of documents and of the static weights of queries.
 
-    Attributes
-    ----------
-    documents : Path
-        Folder of the transformer for documents.
-    queries : Path or None
-        Folder of the static weights of queries; None if the transformer encodes queries too.
-    activation : {"relu", "log1p_relu"}
-        Activation of the document side, see `SpladeDocNetwork`.
+    `queries` is None if the transformer encodes queries too. `activation` is that of documents, see `SpladeDocNetwork`.
     """
 
     documents: Path
@@ -66,15 +64,7 @@ class SparseEncoderFolder:
 
     @classmethod
     def read(cls, folder: Path) -> SparseEncoderFolder:
-        """Read the modules of both sides.
-
-        Raises
-        ------
-        MissingFileError
-            If a file is missing.
-        ModelFormatError
-            If a file has unexpected content, or termwise does not support the modules.
-        """
+        """Read the modules of both sides; a missing file, or a module that is not supported, is an error."""
         modules = read_modules(folder)
         _check_settings(folder)
         if [module.kind for module in modules] != ["Router"]:
@@ -89,10 +79,7 @@ class SparseEncoderFolder:
     def query_weights(self, analyzer: WordPieceAnalyzer) -> npt.NDArray[np.float32] | None:
         """Read the weight of each term in queries, of shape (V,); None without static weights.
 
-        Parameters
-        ----------
-        analyzer : WordPieceAnalyzer
-            The tokenizer of documents.
+        The tokenizer of queries must be that of documents, `analyzer`.
         """
         if self.queries is None:
             return None
@@ -187,8 +174,7 @@ def _activation(modules: list[Module]) -> Activation:
 def _task(module: Module) -> str | None:
     if module.kind not in _TASKS:
         return None
-    file = module.folder / TRANSFORMER_SETTINGS
-    settings = read_json(file, dict) if is_file(file) else {}
+    settings = read_settings(module.folder / TRANSFORMER_SETTINGS)
     return str(settings.get("transformer_task", _TASKS[module.kind]))
 
 
@@ -196,7 +182,7 @@ def _check_settings(folder: Path) -> None:
     """Refuse prompts, and scores that are not inner products."""
     if found := listed_prompts(folder):
         raise _unsupported("prompts", "none", found)
-    similarity = folder_settings(folder).get("similarity_fn_name") or "dot"
+    similarity = read_settings(folder / SETTINGS).get("similarity_fn_name") or "dot"
     if similarity != "dot":
         raise _unsupported("similarity_fn_name", "dot", str(similarity))
 

@@ -35,20 +35,10 @@ def tilde_floors(
     bfloat16: bool = False,
     progress: Progress,
 ) -> npt.NDArray[np.float32]:
-    """Compute the floors of the compact form: the mean of ln P(t|d) over passages.
+    """Compute the floors of the compact form: the mean of ln P(t|d) over one passage or more.
 
-    Parameters
-    ----------
-    network : TildeNetwork
-        Set to evaluation mode.
-    pieces, cleaning
-        Tokenizer and cleaning of the encoder.
-    passages : sequence of str
-        1 or more.
-    length : int
-        Pieces of a passage that are read, the two special ones included.
-    bfloat16 : bool, optional
-        Whether the network computes in bfloat16.
+    The network is set to evaluation mode, and reads the first `length` pieces of a passage, the two special ones
+    included.
 
     Returns
     -------

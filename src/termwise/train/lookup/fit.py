@@ -25,11 +25,10 @@ from termwise.train.data.teacher_vectors import FOLDER as VECTORS
 from termwise.train.data.teacher_vectors import Shards, VectorsManifest, teacher_vectors
 from termwise.train.data.tokenised_texts import TokenisedTexts
 from termwise.train.dense_encoder import DenseEncoder, load_dense_encoder
-from termwise.train.export.card_facts import check_card_facts
+from termwise.train.export.card_facts import check_card_facts, lookup_card_facts
 from termwise.train.export.folder_writer import CARD, FOLDER, EncoderContents, write_encoder_folder
 from termwise.train.export.model_card import model_card
 from termwise.train.inputs import special_ids
-from termwise.train.lookup.card import lookup_card_facts
 from termwise.train.lookup.query_table import (
     fit_query_table,
     refuse_equal,

@@ -68,21 +68,10 @@ def fit_query_table(
     settings: LookupSettings,
     progress: Progress = no_progress,
 ) -> QueryTable:
-    """Fit a query table to the vectors of texts.
+    """Fit a query table to the vectors of texts, with the same result to the bit for any number of threads.
 
-    Parameters
-    ----------
-    counts : csr_array of shape (n, V), float32
-        See `TokenisedTexts.counts`.
-    vectors : sequence of ndarray of shape (m, dimensions), floating point
-        Vectors of the texts, in one or several arrays in the order of the texts.
-    progress : callable, optional
-        Called after each step.
-
-    Returns
-    -------
-    QueryTable
-        The same for the same input, to the bit, and with any number of threads.
+    `counts`, of shape (n, V), are those of `TokenisedTexts.counts`. The vectors, of shape (m, dimensions), are in one
+    or several arrays in the order of the texts.
     """
     held = np.zeros(counts.shape[0], dtype=np.bool_)
     random = np.random.default_rng(settings.seed)

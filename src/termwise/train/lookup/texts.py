@@ -31,21 +31,14 @@ _EXPECTED = '{"text": text} or {"text": text, "source": name}, not empty'
 
 @dataclass(frozen=True)
 class TrainingTexts:
-    """Different texts, in a fixed order.
-
-    Attributes
-    ----------
-    texts : sequence of str
-    sources : mapping of str to int
-        Number of texts of each source.
-    """
+    """Different texts, in a fixed order, and the number of texts of each source."""
 
     texts: Sequence[str]
     sources: Mapping[str, int]
 
 
 def read_texts(paths: Sequence[str | Path], *, most: int = 0, seed: int = 0) -> TrainingTexts:
-    """Read texts. Repeated ones are dropped.
+    """Read texts; repeated ones are dropped. Of more than `most`, that many are drawn and keep their order; 0 for all.
 
     Parameters
     ----------
@@ -56,10 +49,6 @@ def read_texts(paths: Sequence[str | Path], *, most: int = 0, seed: int = 0) -> 
         - a file ``.jsonl``, plain or ``.gz``: ``{"text": ...}`` on each line, with an optional ``"source"``;
         - a folder of training pairs, see `read_sources`: its queries, and up to two sentences of each passage, see
           `texts_of_pairs`.
-    most : int, optional
-        Largest number of texts; more are drawn from, and keep their order. 0 for no limit.
-    seed : int, optional
-        For drawing texts and sentences.
     """
     sources: dict[str, str] = {}
     for path in map(Path, paths):
@@ -81,30 +70,20 @@ def texts_of_pairs(
 ) -> Iterator[str]:
     """Yield queries, and then up to `SENTENCES` sentences of each passage, in random order.
 
-    Parameters
-    ----------
-    random : Random
-        Its state is changed.
-    queries, passages : int, optional
-        Largest number of queries, and of passages that sentences are taken from; by default there is no limit.
-
-    Yields
-    ------
-    str
-        At most 600 characters, with single spaces between words.
+    At most `queries` queries and `passages` passages are used. A text has at most 600 characters, and single spaces
+    between words.
     """
     all_queries, all_passages = list(source.queries), list(source.passages)
     random.shuffle(all_queries)
     random.shuffle(all_passages)
-    yield from filter(_is_long_enough, map(_tidy, all_queries[:queries]))
+    yield from _tidied(all_queries[:queries])
     for passage in all_passages[:passages]:
         sentences = [
             sentence.strip()
             for sentence in _SENTENCE_END.split(passage)
             if SHORTEST <= len(sentence) <= LONGEST
         ]
-        drawn = random.sample(sentences, min(SENTENCES, len(sentences)))
-        yield from filter(_is_long_enough, map(_tidy, drawn))
+        yield from _tidied(random.sample(sentences, min(SENTENCES, len(sentences))))
 
 
 def _texts(path: Path, random: Random) -> Iterator[tuple[str, str]]:
@@ -145,9 +124,7 @@ def _texts(path: Path, random: Random) -> Iterator[tuple[str, str]]:
         yield named, text
 
 
-def _tidy(text: str) -> str:
-    return " ".join(text.split())[:_CUT]
-
-
-def _is_long_enough(text: str) -> bool:
-    return len(text) >= _LEAST
+def _tidied(texts: Sequence[str]) -> Iterator[str]:
+    """Yield the texts that are long enough, cut and with single spaces between words."""
+    cut = (" ".join(text.split())[:_CUT] for text in texts)
+    return (text for text in cut if len(text) >= _LEAST)

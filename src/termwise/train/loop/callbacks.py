@@ -1,4 +1,4 @@
-"""Callbacks of a training run: log, points of the learning curve, progress messages."""
+"""Callbacks of a training run: points of the learning curve, progress messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformers.trainer_callback import TrainerControl, TrainerState
 from termwise.progress import Execution
 from termwise.train.data.held_out import SELECTION_MEASURE
 from termwise.train.loop.checkpoints import PREFIX, STATE, WEIGHTS
-from termwise.train.run_folder import ElapsedTime, RunLog, format_seconds
+from termwise.train.run_folder import ElapsedTime, format_seconds
 
 FIRST_POINT = 1000
 """Pairs seen at the first point of a learning curve."""
@@ -24,43 +24,10 @@ EVAL = "eval_"
 """Prefix of the names of measures in the Trainer."""
 
 
-class LogWriter(TrainerCallback):
-    """Writes the records of the Trainer to the log of the run."""
-
-    def __init__(self, log: RunLog) -> None:
-        self._log = log
-
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
-    ) -> None:
-        """Keep the lines up to the step at which training begins."""
-        if state.is_world_process_zero:
-            self._log.begin(state.global_step)
-
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: Mapping[str, Any] | None = None,
-        **_: object,
-    ) -> None:
-        """Write one line without the epoch, because the Trainer counts all planned batches as one epoch."""
-        if state.is_world_process_zero and logs:
-            values = {name: value for name, value in logs.items() if name != "epoch"}
-            self._log.write(state.global_step, values)
-
-
 class CurvePoints(TrainerCallback):
     """Saves the weights after each doubling of the number of pairs seen, and after the last step.
 
-    Parameters
-    ----------
-    network : TermNetwork
-    folder : Path
-        Folder in which each point is saved as ``checkpoint-<step>`` with weights and state.
-    pairs : int
-        Pairs of a step.
+    Each point is saved in `folder` as ``checkpoint-<step>`` with weights and state. A step has `pairs` pairs.
     """
 
     def __init__(self, network: nn.Module, folder: Path, pairs: int) -> None:
@@ -100,13 +67,8 @@ class EverySteps(TrainerCallback):
 class ProgressLines(TrainerCallback):
     """Reports the progress of every step, and a line for each validation or, without validation, each checkpoint.
 
-    Parameters
-    ----------
-    execution : Execution
-        Its progress is called with ``train: loss ...`` of the last logged step, the step, and the number of steps.
-    losses : callable
-        Returns the loss of each step since the previous call.
-    elapsed : ElapsedTime
+    The stage of the progress is ``train: loss ...`` of the last logged step. `losses` returns the loss of each step
+    since the previous call.
     """
 
     def __init__(

@@ -46,19 +46,9 @@ def step_of(checkpoint: Path | str) -> int:
 
 
 def last_checkpoint(folder: Path, *, say: Say = silent) -> Path | None:
-    """Return the newest complete checkpoint of a run.
+    """Return the newest complete checkpoint of a run; `say` gets a line for each newer checkpoint that is damaged.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder of the checkpoints.
-    say : callable, optional
-        Called with a line for each newer checkpoint that is damaged.
-
-    Returns
-    -------
-    Path or None
-        None if there is no checkpoint, or only one that was being written when the run was killed.
+    None if there is no checkpoint, or only one that was being written when the run was killed.
     """
     checkpoints = _newest_first(folder)
     damaged = []

@@ -52,17 +52,7 @@ step."""
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRun:
-    """Parameters of a run; see `termwise.train.loop.run.train_network`.
-
-    Attributes
-    ----------
-    pieces : Pieces
-        The tokenizer of the encoder.
-    folder : RunFolder
-        Only the first process says something.
-    processes : PartialState
-        This process and the number of processes of the run.
-    """
+    """Parameters of a run; see `termwise.train.loop.run.train_network`. Only the first process says something."""
 
     kind: str
     sources: Sequence[PairSource]
@@ -197,15 +187,7 @@ def apply_settings(network: TermNetwork, run: TrainingRun) -> None:
 
 
 def longest_input(kind: str, settings: TrainSettings, *, expansion_terms: int = 0) -> int:
-    """Return the largest number of pieces of an input, special ones included.
-
-    Parameters
-    ----------
-    kind : str
-        Kind of network.
-    expansion_terms : int, optional
-        Expansion terms of a passage; they follow one more separator.
-    """
+    """Return the largest number of pieces of an input, special ones and the expansion with its separator included."""
     if kind != TildeNetwork.kind:
         return settings.document_length + (expansion_terms + 1 if expansion_terms else 0)
     reads_queries = settings.objective != "query-likelihood" or settings.head_steps > 0

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.utils.data import Dataset
 
 from termwise.collection.training_pairs import PairSource
 from termwise.text.cleaned_analyzer import clean_vocabulary
@@ -39,36 +38,20 @@ _NO_SCORE = -1e4
 """Score of a passage excluded from a softmax; with infinity the gradient would be 0 times infinity."""
 
 
-class Batches(Dataset[int]):
-    """Numbers of the batches of all epochs; a collator turns each number into a batch."""
+class PlannedBatches:
+    """Batches of pairs, at most `most` over all epochs; only one epoch at a time is planned and kept in memory.
 
-    def __init__(self, count: int) -> None:
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, number: int) -> int:
-        return number
-
-
-class PlannedBatches(Batches):
-    """Batches of pairs; only one epoch at a time is planned and kept in memory.
-
-    Parameters
-    ----------
-    plan : callable
-        Returns the plan of an epoch by its number; all epochs have the same number of batches.
-    epochs : int
-    most : int, optional
-        Largest number of batches, over all epochs.
+    `plan` returns the plan of an epoch by its number; all epochs have the same number of batches.
     """
 
     def __init__(self, plan: Callable[[int], BatchPlan], *, epochs: int, most: int | None = None) -> None:
         self.epoch = lru_cache(maxsize=1)(plan)
         self._epoch_batches = len(self.epoch(0))
         count = self._epoch_batches * epochs
-        super().__init__(count if most is None else min(count, most))
+        self._count = count if most is None else min(count, most)
+
+    def __len__(self) -> int:
+        return self._count
 
     def pairs(self, number: int) -> tuple[list[int], list[int]]:
         """Return the source of each pair of a batch, and the number of the pair within its source."""
@@ -82,13 +65,6 @@ class Collator:
 
     Parameters
     ----------
-    kind : str
-        Kind of network.
-    settings : TrainSettings
-    pieces : Pieces
-        The tokenizer.
-    sources : sequence of PairSource
-    batches : PlannedBatches
     negatives : sequence of ndarray of shape (n, m), int32, or None
         For each source, positions of passages that are not relevant to the query of each pair; -1 is padding.
         The negatives of a step are drawn with the seed and the number of the batch.
@@ -262,10 +238,7 @@ def _keys(source: PairSource, queries: npt.NDArray[Any], passages: npt.NDArray[A
 class Step(nn.Module):
     """A network with its loss for the Trainer: a call with ``batch`` returns ``{"loss": ...}``.
 
-    Attributes
-    ----------
-    progress : float
-        Share of finished steps, from 0 to below 1; the Trainer sets it before each step.
+    `progress` is the share of finished steps, from 0 to below 1; the Trainer sets it before each step.
     """
 
     def __init__(self, network: TermNetwork) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from multiprocessing import get_all_start_methods
@@ -21,7 +21,7 @@ from transformers.trainer_utils import TrainOutput
 from termwise.errors import DivergedError, ParameterError
 from termwise.fixes import Code, Fix
 from termwise.train.data.held_out import SELECTION_MEASURE
-from termwise.train.loop.callbacks import EVAL, EverySteps, LogWriter, ProgressLines
+from termwise.train.loop.callbacks import EVAL, EverySteps, ProgressLines
 from termwise.train.loop.checkpoints import (
     OPTIMIZER,
     PREFIX,
@@ -33,7 +33,7 @@ from termwise.train.loop.checkpoints import (
     newest_complete,
     step_of,
 )
-from termwise.train.loop.step import Batches, Step
+from termwise.train.loop.step import Step
 from termwise.train.run_folder import LOG, ElapsedTime, RunFolder, RunLog
 from termwise.train.settings import LoopSettings, TrainingPrecision
 
@@ -45,33 +45,20 @@ Collate = Callable[[Sequence[int]], dict[str, Any]]
 
 
 class TermTrainer(Trainer):
-    """Trainer over planned batches, with a validation function.
+    """Trainer over planned batches, with a validation function that returns measures by name.
 
     Weights are saved with `safetensors.torch.save_model`, which stores the embedding that encoder and decoder share
     once. For several GPUs, start one process for each (``torchrun``).
 
-    Parameters
-    ----------
-    step : Step
-    arguments : TrainingArguments
-        See `training_arguments`.
-    batches : Batches
-    collator : callable
-        See `Collate`.
-    settings : LoopSettings
-    validate : callable or None
-        Returns measures by name.
-    folder : RunFolder
-        Its log is written. Progress is reported after every step, with ``train: loss ...``; losses are read at each
-        tenth step and for each line. There is a line for each validation or, without validation, each checkpoint.
-    callbacks : sequence of TrainerCallback, optional
+    The log of the run is written. Progress is reported after every step, with ``train: loss ...``; losses are read at
+    each tenth step and for each line. There is a line for each validation or, without validation, each checkpoint.
     """
 
     def __init__(
         self,
         step: Step,
         arguments: TrainingArguments,
-        batches: Batches,
+        batches: Sized,
         collator: Collate,
         *,
         settings: LoopSettings,
@@ -80,13 +67,17 @@ class TermTrainer(Trainer):
         callbacks: Sequence[TrainerCallback] = (),
     ) -> None:
         self._elapsed = ElapsedTime()
+        self._log = RunLog(folder.path / LOG, self._elapsed)
+        self._numbers: Any = range(
+            len(batches)
+        )  # a data set of the numbers that the collator turns into batches
         super().__init__(
             model=step,
             args=arguments,
-            train_dataset=batches,
-            eval_dataset=batches,  # required by the Trainer, never read: see `evaluate`
+            train_dataset=self._numbers,
+            eval_dataset=self._numbers,  # required by the Trainer, never read: see `evaluate`
             data_collator=collator,
-            callbacks=[LogWriter(RunLog(folder.path / LOG, self._elapsed)), *callbacks],
+            callbacks=list(callbacks),
         )
         self.remove_callback(PrinterCallback)
         if validate is not None:
@@ -94,7 +85,6 @@ class TermTrainer(Trainer):
         self.add_callback(ProgressLines(folder.execution, self._take_losses, self._elapsed))
         self._step = step
         self._network = step.network
-        self._batches = batches
         self._settings = settings
         self._validate = validate
         self._say = folder.execution.say
@@ -137,17 +127,29 @@ class TermTrainer(Trainer):
         """Train, or continue from a checkpoint; a finished run makes no further step."""
         if not isinstance(resume_from_checkpoint, str):
             self._elapsed.start(None)
+            self._begin_log(0)
             return super().train()
         checkpoint = Path(resume_from_checkpoint)
         self._elapsed.start(checkpoint)
         state = self._restored_state(checkpoint)
         if state.global_step < self.args.max_steps:
+            self._begin_log(state.global_step)
             return super().train(resume_from_checkpoint)
         self.state = state
         self._load_from_checkpoint(resume_from_checkpoint)
         if state.best_model_checkpoint is not None and self.args.load_best_model_at_end:
             self._load_best_model()
         return TrainOutput(state.global_step, 0.0, {})
+
+    def _begin_log(self, step: int) -> None:
+        if self.is_world_process_zero():
+            self._log.begin(step)
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Write a line of the log too, without the epoch, because the Trainer counts all batches as one epoch."""
+        if self.is_world_process_zero():
+            self._log.write(self.state.global_step, logs)
+        super().log(logs, start_time)
 
     def _restored_state(self, checkpoint: Path) -> TrainerState:
         """Read the state of a checkpoint and update the path of the best one: the folder may have been moved.
@@ -175,9 +177,9 @@ class TermTrainer(Trainer):
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Return the planned batches, in their order."""
         loader = DataLoader(
-            self._batches,
+            self._numbers,
             batch_size=1,
-            sampler=SequentialSampler(self._batches),
+            sampler=SequentialSampler(self._numbers),
             collate_fn=self.data_collator,
             num_workers=self.args.dataloader_num_workers,
             # Epochs are planned lazily, and a plan cannot be pickled for a new process.
@@ -313,16 +315,9 @@ def _loading(file: Path) -> AbstractContextManager[None]:
 def training_arguments(
     folder: Path, settings: LoopSettings, *, steps: int, validation: bool
 ) -> TrainingArguments:
-    """Convert settings into arguments of the Trainer.
+    """Convert settings into arguments of the Trainer for a run of this number of optimiser steps.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the checkpoints.
-    steps : int
-        Optimiser steps of the whole run.
-    validation : bool
-        Whether there is validation data; the best checkpoint is then loaded at the end, if `take` is ``best``.
+    With validation data the best checkpoint is loaded at the end, if `take` is ``best``.
     """
     check_precision(settings.precision)
     if settings.workers and "fork" not in get_all_start_methods():

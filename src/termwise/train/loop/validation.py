@@ -15,6 +15,7 @@ from termwise.train.data.held_out import HeldOut, measure_scores
 from termwise.train.data.passage_idf import term_factors
 from termwise.train.inputs import Ids, Pieces, occurrences
 from termwise.train.networks import SpladeDocNetwork, TermNetwork, TildeNetwork
+from termwise.train.objectives import largest_weights
 from termwise.train.settings import TrainSettings
 
 _BATCH = 32
@@ -129,7 +130,4 @@ def _weights(
         return functional.logsigmoid(output[:, columns])
     if isinstance(network, SpladeDocNetwork):
         return output[:, columns]
-    slot = torch.full((len(pieces.analyzer.vocabulary),), len(columns), dtype=torch.int64, device=device)
-    slot[columns] = torch.arange(len(columns), device=device)
-    pooled = output.new_zeros((len(ids), len(columns) + 1))
-    return pooled.scatter_reduce(1, slot[ids], output * mask, "amax", include_self=True)[:, :-1]
+    return largest_weights(output * mask, ids, columns, len(pieces.analyzer.vocabulary))

@@ -34,21 +34,10 @@ def fit_head(
     *,
     progress: Progress = no_progress,
 ) -> list[float]:
-    """Fit transform and bias of the head to both likelihood losses; encoder and decoder stay fixed.
+    """Fit transform and bias of the head, in place, to both likelihood losses; encoder and decoder stay fixed.
 
-    Parameters
-    ----------
-    network : TildeNetwork
-        Changed in place.
-    pairs : sequence of (str, str)
-        Query and passage; two vectors per pair are kept in memory.
-    settings : TrainSettings
-        The fit takes ``head_steps`` steps of 256 pairs with Adam; the rate falls linearly from 2e-3.
-
-    Returns
-    -------
-    list of float
-        Mean loss over the pairs of each step.
+    The fit takes ``head_steps`` steps of 256 pairs of query and passage with Adam; the rate falls linearly from 2e-3.
+    Two vectors per pair are kept in memory. The result is the mean loss over the pairs of each step.
     """
     kept_terms = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
     device = next(network.parameters()).device
@@ -62,9 +51,7 @@ def fit_head(
             (queries, pieces.special.query, settings.query_length),
         )
     ]
-    inside = {id(parameter) for parameter in network.encoder.parameters()}
-    fitted = [parameter for parameter in network.parameters() if id(parameter) not in inside]
-    optimizer = torch.optim.Adam(fitted, lr=_RATE)
+    optimizer = torch.optim.Adam(network.head_parameters(), lr=_RATE)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.02, settings.head_steps)
     decoder = output_layer(network.pretrained).weight
     trained = decoder.requires_grad

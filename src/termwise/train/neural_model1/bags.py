@@ -22,14 +22,8 @@ _BATCH = 4096
 class Bags:
     """Bags of n texts over a vocabulary of V terms.
 
-    Attributes
-    ----------
-    starts : ndarray of shape (n + 1,), int64
-        Boundaries of the texts in `terms` and `counts`.
-    terms : ndarray of shape (entries,), int32
-        Increasing within a text.
-    counts : ndarray of shape (entries,), int32
-        Occurrences of the term in the text, 1 or more.
+    `starts`, int64 of shape (n + 1,), has the boundaries of the texts in `terms` (int32, increasing within a text) and
+    `counts` (int32, 1 or more).
     """
 
     starts: npt.NDArray[np.int64]
@@ -100,17 +94,7 @@ def bags_of(
     stage: str = "read texts",
     progress: Progress = no_progress,
 ) -> Bags:
-    """Tokenise texts into bags.
-
-    Parameters
-    ----------
-    vocabulary : Vocabulary
-        Vocabulary of the analyzer.
-    length : int, optional
-        Tokens of a text that are read; 0 for all.
-    stage : str, optional
-        Name of the stage for `progress`.
-    """
+    """Tokenise texts into bags of at most `length` tokens, 0 for all, over the vocabulary of the analyzer."""
     numbers = {token: number for number, token in enumerate(vocabulary)}
     rows = []
     for done, text in enumerate(texts, 1):
@@ -123,15 +107,7 @@ def bags_of(
 
 @dataclass(frozen=True, eq=False)
 class JudgedBags:
-    """Bags of the trainable queries and of all passages.
-
-    Attributes
-    ----------
-    judged : JudgedQueries
-        n queries with terms, and their passages.
-    queries, passages : Bags
-        Bags of these n queries, and of all passages.
-    """
+    """Bags of n queries with terms, `judged`, and of all passages."""
 
     judged: JudgedQueries
     queries: Bags
@@ -150,25 +126,9 @@ class JudgedBags:
         document_length: int,
         progress: Progress = no_progress,
     ) -> JudgedBags:
-        """Tokenise the texts of sources.
+        """Tokenise the texts of sources, of which the first tokens are read; a length of 0 is no limit.
 
-        Parameters
-        ----------
-        sources : sequence of PairSource
-        mined : sequence of ndarray of shape (pairs, m), int32
-            See `termwise.train.data.hard_negatives.mine_negatives`.
-        analyzer, vocabulary
-            See `bags_of`.
-        negatives : int
-            Negatives of each query.
-        query_length, document_length : int
-            Tokens that are read; 0 for all.
-        progress : callable, optional
-
-        Raises
-        ------
-        EmptyCollectionError
-            See `JudgedQueries.of`.
+        See `JudgedQueries.of` for the mined negatives and the error without training data.
         """
         queries, passages = (
             bags_of(texts, analyzer, vocabulary, length=length, stage=stage, progress=progress)

@@ -96,9 +96,8 @@ def train_neural_model1(
     vocabulary = analyzer.vocabulary
     assert vocabulary is not None
     identity = {
-        "sources": read.digests,
+        **read.identity(),
         "analyzer": analyzer.spec.fingerprint,
-        "validation": read.held_out_digest,
         "settings": asdict(settings),
     }
     with run.claimed(identity, may_change=_MAY_CHANGE):
@@ -137,7 +136,7 @@ def train_neural_model1(
     facts: dict[str, Any] = {
         "package": __version__,
         "torch": torch.__version__,
-        "data": read.facts(),
+        "data": [source.facts() for source in read.sources],
         "settings": asdict(_public_settings(settings)),
         "queries": len(judged_bags.judged),
         "validation": read.origin,

@@ -50,17 +50,9 @@ class Pair(nn.Module, ABC):
 
     @abstractmethod
     def log_probabilities(self, queries: Tensor, documents: Tensor) -> Tensor:
-        """Compute ln T of all pairs.
+        """Compute ln T of all pairs from prepared vectors, of shape (n, p) and (m, p).
 
-        Parameters
-        ----------
-        queries, documents : float tensors of shape (n, p) and (m, p)
-            Prepared vectors.
-
-        Returns
-        -------
-        float32 tensor of shape (m, n), at most 0
-            Row u is ln T(.|u).
+        Row u of the result, float32 of shape (m, n) and at most 0, is ln T(.|u).
         """
 
     @abstractmethod
@@ -71,14 +63,8 @@ class Pair(nn.Module, ABC):
 class PairNetwork(Pair):
     """Projections of both sides and the feed-forward network of the module docstring.
 
-    Parameters
-    ----------
-    query_width, document_width : int
-        Number of elements of the vectors of each side.
-    projection : int, optional
-        Number of elements after the projection.
-    hidden : sequence of int, optional
-        Widths of the hidden layers, one or more.
+    The widths are the numbers of elements of the vectors of each side, after their projection, and of one hidden layer
+    or more.
 
     Examples
     --------
@@ -179,25 +165,10 @@ class CosinePair(Pair):
 
 
 class TranslationNetwork(nn.Module):
-    """Embedding tables of query pieces and of document pieces, and a `Pair` over their rows.
+    """Embedding tables of query pieces and of document pieces, and a `Pair` over their rows of `width` elements.
 
-    A vector is tanh(LayerNorm(row)) before the projection; the cosine uses the row itself.
-
-    Parameters
-    ----------
-    terms : int
-        V, the size of the vocabulary.
-    pair : Pair
-        Over vectors of `width` elements.
-    width : int
-        Number of elements of a row.
-    spread : float, optional
-        Initial standard deviation of the rows.
-
-    Attributes
-    ----------
-    query_rows, document_rows : nn.Embedding
-        Tables with sparse gradients; a step changes only the rows of its batch.
+    A vector is tanh(LayerNorm(row)) before the projection; the cosine uses the row itself. `spread` is the initial
+    standard deviation of the rows. The tables have sparse gradients; a step changes only the rows of its batch.
     """
 
     def __init__(self, terms: int, pair: Pair, width: int, *, spread: float = 1.0) -> None:
@@ -241,18 +212,9 @@ def make_network(
     spread: float,
     expected: float,
 ) -> TranslationNetwork:
-    """Make an untrained network; set the seed of torch first.
+    """Make an untrained network of the form ``network`` or ``cosine`` over V terms; set the seed of torch first.
 
-    Parameters
-    ----------
-    terms : int
-        V, the size of the vocabulary.
-    form : str
-        ``network`` or ``cosine``.
-    width, projection, hidden, spread
-        See `TranslationNetwork` and `PairNetwork`.
-    expected : float
-        See `PairNetwork.expect`.
+    See `TranslationNetwork` and `PairNetwork`; `expected` is that of `PairNetwork.expect`.
     """
     if form == "cosine":
         return TranslationNetwork(terms, CosinePair(), width, spread=spread)

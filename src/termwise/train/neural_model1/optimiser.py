@@ -72,14 +72,7 @@ class Optimiser:
 
 
 def learning_rate(step: int, settings: NeuralModel1Settings, *, steps: int, epoch_steps: int) -> float:
-    """Return the learning rate of a step.
-
-    Parameters
-    ----------
-    step : int
-        From 0.
-    steps, epoch_steps : int
-        Number of steps of the run, and of an epoch.
+    """Return the learning rate of a step, counted from 0.
 
     Examples
     --------

@@ -43,14 +43,12 @@ def scores_of(
     same: Tensor | None = None,
     p_self: float = 0.0,
 ) -> Tensor:
-    """Score documents for one query.
+    """Score documents for one query: float32 tensor, one score for each document.
 
     Parameters
     ----------
-    queries : float tensor of shape (n, p)
-        Prepared vectors of the pieces of the query.
-    documents : float tensor of shape (m, p)
-        Prepared vectors of the pieces of the documents, document by document.
+    queries, documents : float tensors of shape (n, p) and (m, p)
+        Prepared vectors of the pieces of the query, and of the documents, document by document.
     times : float tensor of shape (n,)
         Weight of each query piece.
     shares : float tensor of shape (m,)
@@ -61,10 +59,6 @@ def scores_of(
         Whether two pieces are the same term. Without it, p is not applied.
     p_self : float, optional
         p, above 0 and below 1.
-
-    Returns
-    -------
-    float32 tensor of shape (len(sizes),)
     """
     logs = pair.log_probabilities(queries, documents)
     if same is not None:
@@ -77,14 +71,9 @@ def scores_of(
 def rank_all(
     network: TranslationNetwork, queries: Bags, documents: Bags, *, p_self: float
 ) -> npt.NDArray[np.float64]:
-    """Score every document for every query, with m at least 1e-8.
+    """Score every document for every query, with m at least 1e-8: shape (queries, documents), 0 for an empty query.
 
     The network computes each distinct pair of pieces once.
-
-    Returns
-    -------
-    ndarray of shape (queries, documents)
-        Sums over the pieces of a query; 0 for an empty query.
     """
     query_terms, query_columns = np.unique(queries.terms, return_inverse=True)
     document_terms, document_columns = np.unique(documents.terms, return_inverse=True)

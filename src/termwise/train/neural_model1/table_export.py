@@ -27,6 +27,7 @@ from termwise.errors import StorageError
 from termwise.fixes import Fix
 from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer
+from termwise.train.networks import torch_threads
 from termwise.train.neural_model1.network import TranslationNetwork
 from termwise.train.neural_model1.scoring import vectors_of
 from termwise.train.neural_model1.settings import NeuralModel1Settings
@@ -67,10 +68,6 @@ def export_table(
         The table does not depend on it.
     folder : Path, optional
         Folder of the temporary files; by default the temporary folder of the system.
-    description : mapping, optional
-        See `TranslationTable`.
-    progress : callable, optional
-        Called with a stage, the number of rows done, and their total; the stage names the number of entries.
     """
     vocabulary = analyzer.vocabulary
     assert vocabulary is not None
@@ -121,26 +118,23 @@ def _blocks(
     network: TranslationNetwork, sources: Terms, targets: Terms, least: float, keep: int, threads: int
 ) -> Iterator[tuple[Terms, list[_Row]]]:
     """Yield the rows of the blocks in order, while the next blocks are computed."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)  # the products of a block are too small for several threads
-    try:
+    parts = iter(sources[begin : begin + BLOCK] for begin in range(0, len(sources), BLOCK))
+    with (
+        torch_threads(1),  # the products of a block are too small for several threads
+        ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool,
+    ):
         with torch.no_grad():
             queries = vectors_of(network, targets, query=True)
-        begins = iter(range(0, len(sources), BLOCK))
-        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
 
-            def submit(begin: int) -> tuple[Terms, Future[list[_Row]]]:
-                part = sources[begin : begin + BLOCK]
-                return part, pool.submit(_rows, network, queries, part, targets, least, keep)
+        def submit(part: Terms) -> tuple[Terms, Future[list[_Row]]]:
+            return part, pool.submit(_rows, network, queries, part, targets, least, keep)
 
-            pending = deque(submit(begin) for begin in islice(begins, 2 * threads))
-            while pending:
-                part, future = pending.popleft()
-                rows = future.result()
-                pending.extend(submit(begin) for begin in islice(begins, 1))
-                yield part, rows
-    finally:
-        torch.set_num_threads(before)
+        pending = deque(map(submit, islice(parts, 2 * threads)))
+        while pending:
+            part, future = pending.popleft()
+            rows = future.result()
+            pending.extend(map(submit, islice(parts, 1)))
+            yield part, rows
 
 
 @torch.no_grad()

@@ -55,14 +55,8 @@ def train(
 ) -> dict[str, Any]:
     """Train a network; its final weights are the best by validation, or the last ones without validation.
 
-    Parameters
-    ----------
-    network, judged_bags, settings
-        Network, training data and settings.
-    run : RunFolder
-        Folder of checkpoint, best weights and log.
-    validate : callable, optional
-        Returns measures by name; called after each epoch.
+    `run` is the folder of checkpoint, best weights and log. `validate` returns measures by name; it is called after
+    each epoch.
 
     Returns
     -------

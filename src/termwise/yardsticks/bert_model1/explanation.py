@@ -25,20 +25,10 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class TextShare:
-    """Share of a document token in the contribution of a query token.
+    """Share of a document token in the contribution of a query token; the shares of a query token add up to 1.
 
-    Attributes
-    ----------
-    piece : str
-        The token.
-    span : (int, int)
-        Position in the text, in characters.
-    probability : float
-        T(q|d), 0 to 1.
-    share : float
-        Share in the mean; the shares of a query token add up to 1.
-    score : float
-        `share` times the contribution of the query token.
+    `span` is its position in the text, in characters; `probability` is T(q|d); `score` is `share` times the
+    contribution of the query token.
     """
 
     piece: str
@@ -50,20 +40,9 @@ class TextShare:
 
 @dataclass(frozen=True)
 class QueryShare:
-    """Contribution of a query token.
+    """Contribution of a query token: `score`, at most 0, from `mean`, m(q), at least 1e-8.
 
-    Attributes
-    ----------
-    piece : str
-        The token.
-    span : (int, int)
-        Position in the query, in characters.
-    mean : float
-        m(q), at least 1e-8.
-    score : float
-        The contribution, at most 0.
-    sources : tuple of TextShare
-        One for each document token, in order; empty for an empty text.
+    `span` is its position in the query, in characters. `sources` has one share for each document token, in order.
     """
 
     piece: str
@@ -75,17 +54,9 @@ class QueryShare:
 
 @dataclass(frozen=True)
 class PairExplanation:
-    """A score as a sum over query tokens.
+    """A score as a sum over the contributions of the query tokens that are read, in order.
 
-    Attributes
-    ----------
-    query, text : str
-    score : float
-        The sum of the scores of `contributions`.
-    contributions : tuple of QueryShare
-        One for each query token that is read, in order.
-    query_unread, text_unread : int
-        Numbers of truncated tokens.
+    `query_unread` and `text_unread` are the numbers of truncated tokens.
     """
 
     query: str
@@ -112,18 +83,10 @@ def explain_pair(
     query_unread: int,
     text_unread: int,
 ) -> PairExplanation:
-    """Explain the score of a pair.
+    """Explain the score of a pair; truncated tokens are at the end of the analyses.
 
-    Parameters
-    ----------
-    query_analysis, text_analysis : Analysis
-        Their tokens, the truncated ones at the end.
-    log_translations : ndarray of shape (L, n)
-        ln T(q|d).
-    log_means : ndarray of shape (n,)
-        ln m(q), with its floor.
-    averaged : bool
-        Whether the score is the mean over the query tokens, or their sum.
+    `log_translations`, of shape (L, n), is ln T(q|d), and `log_means`, of shape (n,), ln m(q) with its floor.
+    `averaged` is whether the score is the mean over the query tokens, or their sum.
     """
     shares = np.exp(log_translations - log_translations.max(axis=0, initial=-np.inf, keepdims=True))
     shares /= shares.sum(axis=0, keepdims=True)

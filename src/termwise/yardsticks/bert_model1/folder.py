@@ -75,19 +75,8 @@ _ENCODER = "pretrained."
 class ScorerManifest:
     """Manifest of the folder.
 
-    Attributes
-    ----------
-    kind : str
-        Always ``bert-model1``.
-    tokenizer : AnalyzerRecord
-    reading : mapping
-        The fields of `BertModel1Config`.
-    files : mapping of str to FileRecord
-        Configuration and weights by name.
-    trained : mapping
-        Facts on the training, free JSON; not read by this package.
-    version : int
-        Version of the format.
+    `reading` has the fields of `BertModel1Config`, `files` configuration and weights by name. `trained` has facts on
+    the training, free JSON that is not read by this package.
     """
 
     kind: str
@@ -120,19 +109,10 @@ def write_scorer(
     trained: Mapping[str, Any] = {},
     card: str | None = None,
 ) -> None:
-    """Write the folder of a scorer atomically.
+    """Write the folder of a scorer atomically, with the tokenizer of the encoder, and facts on its training.
 
     Files are staged in a hidden folder inside `out` and moved into place, the manifest last. An earlier scorer is
     replaced; the folder ``training`` is kept.
-
-    Parameters
-    ----------
-    analyzer : WordPieceAnalyzer
-        The tokenizer of the encoder.
-    trained : mapping, optional
-        JSON-like facts on the training.
-    card : str, optional
-        Model card in Markdown.
     """
     out = Path(out)
     check_finite(network)

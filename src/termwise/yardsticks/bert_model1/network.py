@@ -102,19 +102,7 @@ class BertModel1Config(TypedSettings):
 
 
 class BertModel1(TermNetwork):
-    """Encoder, and the network over pairs of vectors.
-
-    Parameters
-    ----------
-    pretrained : PreTrainedModel
-        An encoder without a head.
-    config : BertModel1Config
-
-    Raises
-    ------
-    ParameterError
-        If the longest window exceeds the encoder.
-    """
+    """Encoder without a head, and the network over pairs of vectors."""
 
     kind = KIND
 
@@ -128,17 +116,9 @@ class BertModel1(TermNetwork):
 
     @classmethod
     def from_base(cls, base: str | Path, config: BertModel1Config) -> BertModel1:
-        """Load an encoder, and add an untrained network over pairs; set the seed of torch first.
+        """Load an encoder as `initial_network` does, in training mode, and add an untrained network over pairs.
 
-        Parameters
-        ----------
-        base : str or Path
-            See `termwise.train.loop.initial_weights.initial_network`.
-
-        Returns
-        -------
-        BertModel1
-            In training mode, float32.
+        Set the seed of torch first.
         """
         return cls(initial_network(TildeV2Network.kind, base).pretrained, config).train()
 
@@ -150,19 +130,10 @@ class BertModel1(TermNetwork):
         return cast(Tensor, self.encoder(**arguments).last_hidden_state).float()
 
     def log_translations(self, windows: Sequence[Window], vectors: Sequence[Tensor]) -> Tensor:
-        """Return ln T of all tokens of one query and one document.
+        """Return ln T of all tokens of one query and one document, float32 of shape (L, n); row i is ln T(.|d_i).
 
-        Parameters
-        ----------
-        windows : sequence of Window
-            The windows of the document, in order; at least one.
-        vectors : sequence of float32 tensor of shape (l, w)
-            The vectors of each window; only those of its tokens are used.
-
-        Returns
-        -------
-        float32 tensor of shape (L, n)
-            Row i is ln T(.|d_i).
+        There is at least one window, in order. The vectors of each window have the shape (l, w); only those of its
+        tokens are used.
         """
         p = self.reading.self_translation
         first = vectors[0][windows[0].query_places]

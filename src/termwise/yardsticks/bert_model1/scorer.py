@@ -32,15 +32,7 @@ _LOG_LEAST_MEAN = math.log(LEAST_MEAN)
 
 @dataclass(frozen=True)
 class Unread:
-    """Numbers of truncated tokens.
-
-    Attributes
-    ----------
-    query : int
-        Truncated tokens of the query.
-    texts : ndarray of shape (n,), int64
-        Truncated tokens of each text.
-    """
+    """Numbers of truncated tokens of the query, and of each text: int64 of shape (n,)."""
 
     query: int
     texts: npt.NDArray[np.int64]

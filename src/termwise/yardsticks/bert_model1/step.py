@@ -13,7 +13,7 @@ from torch.nn import functional
 from termwise.collection.training_pairs import PairSource
 from termwise.train.data.sampling import EpochSample, JudgedQueries
 from termwise.train.inputs import Pieces
-from termwise.train.loop.step import Batches, Step
+from termwise.train.loop.step import Step
 from termwise.yardsticks.bert_model1.network import BertModel1, log_means
 from termwise.yardsticks.bert_model1.settings import BertModel1Settings
 from termwise.yardsticks.bert_model1.windows import Inputs, Window, windows_of
@@ -21,7 +21,7 @@ from termwise.yardsticks.bert_model1.windows import Inputs, Window, windows_of
 Batch = dict[str, Any]
 
 
-class SampledBatches(Batches):
+class SampledBatches:
     """Batches of all epochs; the last batch of an epoch may be smaller."""
 
     def __init__(self, judged: JudgedQueries, settings: BertModel1Settings) -> None:
@@ -30,8 +30,11 @@ class SampledBatches(Batches):
         self._per_epoch = -(-len(judged) // settings.batch)
         limit = settings.max_steps * settings.accumulate
         count = self._per_epoch * settings.epochs
-        super().__init__(min(count, limit) if limit else count)
+        self._count = min(count, limit) if limit else count
         self._epoch = lru_cache(maxsize=1)(lambda epoch: judged.sample(settings.seed, epoch))
+
+    def __len__(self) -> int:
+        return self._count
 
     def sample(self, number: int) -> EpochSample:
         """Return the queries and passages of a batch, which depend on the seed and the number only."""

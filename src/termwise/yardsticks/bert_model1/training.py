@@ -106,8 +106,7 @@ def train_bert_model1(
     request = {
         "kind": KIND,
         "base": str(base),
-        "sources": training_data.digests,
-        "validation": training_data.held_out_digest,
+        **training_data.identity(),
         "settings": asdict(settings),
     }
     run.claim(request, may_change=_MAY_CHANGE)
@@ -139,7 +138,7 @@ def train_bert_model1(
         "torch": torch.__version__,
         "kind": KIND,
         "base": base_name(base),
-        "data": training_data.facts(),
+        "data": [source.facts() for source in sources],
         "settings": asdict(settings),
         "queries": len(judged),
         "validation": training_data.origin,

@@ -20,13 +20,7 @@ SPECIAL_TOKENS = 3
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """A query and a chunk of a document.
-
-    Attributes
-    ----------
-    query, chunk : ndarray of shape (n,) and (m,), int64
-        Token ids.
-    """
+    """A query and a chunk of a document, as token ids: int64 of shape (n,) and (m,)."""
 
     query: Ids
     chunk: Ids
@@ -49,15 +43,10 @@ class Window:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Windows as input tensors, padded to the longest.
+    """Windows as input tensors, padded to the longest: int64 of shape (b, l).
 
-    Attributes
-    ----------
-    ids : int64 tensor of shape (b, l)
-    mask : int64 tensor of shape (b, l)
-        1 for tokens, 0 for padding.
-    segments : int64 tensor of shape (b, l)
-        1 for the chunk and the separator after it, 0 for the tokens before them and for padding.
+    `mask` is 1 for tokens, 0 for padding. `segments` is 1 for the chunk and the separator after it, 0 for the tokens
+    before them and for padding.
     """
 
     ids: Tensor
@@ -82,13 +71,6 @@ class Inputs:
 def even_chunks(length: int, limit: int) -> tuple[slice, ...]:
     """Split a length into the smallest number of chunks of at most `limit`, whose lengths differ by at most one.
 
-    Parameters
-    ----------
-    length : int
-        0 or more; 0 gives no chunk.
-    limit : int
-        1 or more.
-
     Examples
     --------
     >>> [(part.start, part.stop) for part in even_chunks(10, 4)]
@@ -99,18 +81,5 @@ def even_chunks(length: int, limit: int) -> tuple[slice, ...]:
 
 
 def windows_of(query: Ids, document: Ids, *, chunk_length: int) -> tuple[Window, ...]:
-    """Pair a query with each chunk of a document.
-
-    Parameters
-    ----------
-    query, document : ndarray of shape (n,) and (L,), int64
-        Token ids, after truncation.
-    chunk_length : int
-        Largest number of tokens of a chunk.
-
-    Returns
-    -------
-    tuple of Window
-        Of length ceil(L / chunk_length).
-    """
+    """Pair a query with each chunk of a document, both truncated; an empty document has no window."""
     return tuple(Window(query, document[part]) for part in even_chunks(len(document), chunk_length))
