@@ -73,21 +73,9 @@ _ENCODER = "pretrained."
 
 @dataclass(frozen=True, kw_only=True)
 class ScorerManifest:
-    """Manifest of the folder.
+    """Manifest of the folder: its kind is ``bert-model1``, and `reading` has the fields of `BertModel1Config`.
 
-    Attributes
-    ----------
-    kind : str
-        Always ``bert-model1``.
-    tokenizer : AnalyzerRecord
-    reading : mapping
-        The fields of `BertModel1Config`.
-    files : mapping of str to FileRecord
-        Configuration and weights by name.
-    trained : mapping
-        Facts on the training, free JSON; not read by this package.
-    version : int
-        Version of the format.
+    `trained` has facts on the training, free JSON that this package does not read.
     """
 
     kind: str
@@ -123,16 +111,8 @@ def write_scorer(
     """Write the folder of a scorer atomically.
 
     Files are staged in a hidden folder inside `out` and moved into place, the manifest last. An earlier scorer is
-    replaced; the folder ``training`` is kept.
-
-    Parameters
-    ----------
-    analyzer : WordPieceAnalyzer
-        The tokenizer of the encoder.
-    trained : mapping, optional
-        JSON-like facts on the training.
-    card : str, optional
-        Model card in Markdown.
+    replaced; the folder ``training`` is kept. `trained` has JSON-like facts on the training, and `card` is a model card
+    in Markdown.
     """
     out = Path(out)
     check_finite(network)

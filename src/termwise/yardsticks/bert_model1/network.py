@@ -102,19 +102,7 @@ class BertModel1Config(TypedSettings):
 
 
 class BertModel1(TermNetwork):
-    """Encoder, and the network over pairs of vectors.
-
-    Parameters
-    ----------
-    pretrained : PreTrainedModel
-        An encoder without a head.
-    config : BertModel1Config
-
-    Raises
-    ------
-    ParameterError
-        If the longest window exceeds the encoder.
-    """
+    """Encoder without a head, and the network over pairs of vectors."""
 
     kind = KIND
 
@@ -130,15 +118,7 @@ class BertModel1(TermNetwork):
     def from_base(cls, base: str | Path, config: BertModel1Config) -> BertModel1:
         """Load an encoder, and add an untrained network over pairs; set the seed of torch first.
 
-        Parameters
-        ----------
-        base : str or Path
-            See `termwise.train.loop.initial_weights.initial_network`.
-
-        Returns
-        -------
-        BertModel1
-            In training mode, float32.
+        For `base` see `termwise.train.loop.initial_weights.initial_network`. The result is in training mode, float32.
         """
         return cls(initial_network(TildeV2Network.kind, base).pretrained, config).train()
 

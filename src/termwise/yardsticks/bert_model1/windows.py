@@ -82,13 +82,6 @@ class Inputs:
 def even_chunks(length: int, limit: int) -> tuple[slice, ...]:
     """Split a length into the smallest number of chunks of at most `limit`, whose lengths differ by at most one.
 
-    Parameters
-    ----------
-    length : int
-        0 or more; 0 gives no chunk.
-    limit : int
-        1 or more.
-
     Examples
     --------
     >>> [(part.start, part.stop) for part in even_chunks(10, 4)]
@@ -99,18 +92,5 @@ def even_chunks(length: int, limit: int) -> tuple[slice, ...]:
 
 
 def windows_of(query: Ids, document: Ids, *, chunk_length: int) -> tuple[Window, ...]:
-    """Pair a query with each chunk of a document.
-
-    Parameters
-    ----------
-    query, document : ndarray of shape (n,) and (L,), int64
-        Token ids, after truncation.
-    chunk_length : int
-        Largest number of tokens of a chunk.
-
-    Returns
-    -------
-    tuple of Window
-        Of length ceil(L / chunk_length).
-    """
+    """Pair the token ids of a query with each chunk of those of a document; an empty document has no window."""
     return tuple(Window(query, document[part]) for part in even_chunks(len(document), chunk_length))
