@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from types import MappingProxyType
 
 from termwise.probes.core.judged_texts import NOT_RELEVANT
 from termwise.probes.manipulations import additions, changes
@@ -15,6 +13,7 @@ from termwise.probes.manipulations.changes import (
     joined,
     removal,
     reordering,
+    sentence_removal,
     shuffle_some_words,
     shuffled,
 )
@@ -92,19 +91,19 @@ _ALL = (
         "remove-first-sentence",
         "First sentence removed",
         "the text without its first sentence",
-        removal(changes.first_sentence),
+        sentence_removal(lambda sentences, random: sentences[0]),
     ),
     Manipulation(
         "remove-last-sentence",
         "Last sentence removed",
         "the text without its last sentence",
-        removal(changes.last_sentence),
+        sentence_removal(lambda sentences, random: sentences[-1]),
     ),
     Manipulation(
         "remove-random-sentence",
         "Random sentence removed",
         "the text without a random sentence",
-        removal(changes.random_sentence),
+        sentence_removal(lambda sentences, random: random.choice(sentences)),
     ),
     Manipulation(
         "reverse-words",
@@ -192,5 +191,5 @@ _ALL = (
     ),
 )
 
-MANIPULATIONS: Mapping[str, Manipulation] = MappingProxyType({each.name: each for each in _ALL})
+MANIPULATIONS = {each.name: each for each in _ALL}
 """Manipulations that need no data of the user, by name; ``typos`` uses the list of codespell."""

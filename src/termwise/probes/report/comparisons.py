@@ -15,6 +15,9 @@ from termwise.probes.core.score_gaps import Scores
 from termwise.probes.core.statistics import Estimate, compare
 from termwise.scorers.protocol import AdditiveScorer, TextScorer
 
+RESAMPLES = 2000
+"""Resamples of the bootstrap for each score and difference of a report."""
+
 LONGEST = 1200
 """Characters of a text that are shown."""
 
@@ -68,7 +71,7 @@ WITH_SAMPLE = 8
 """Number of probes of a comparison, those with the largest differences, for which a sample is shown."""
 
 
-def comparisons(run: SuiteRun, *, resamples: int, examples: bool) -> Iterator[dict[str, Any]]:
+def comparisons(run: SuiteRun, *, examples: bool) -> Iterator[dict[str, Any]]:
     """Yield the differences between each scorer and the first, for probes where both have the same samples.
 
     Yields
@@ -81,7 +84,7 @@ def comparisons(run: SuiteRun, *, resamples: int, examples: bool) -> Iterator[di
     baseline = run.scorers[0]
     for other in run.scorers[1:]:
         estimates = {
-            name: compare(result, baseline.results[name], resamples=resamples)
+            name: compare(result, baseline.results[name], resamples=RESAMPLES)
             for name, result in other.results.items()
             if len(result) and name in baseline.results and baseline.results[name].content == result.content
         }

@@ -18,15 +18,12 @@ from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.run_suite import ProbeSamples, ScorerResults, SuiteRun
 from termwise.probes.core.sample import Samples
 from termwise.probes.core.statistics import estimate, published_t, standardised_mean, sweep
-from termwise.probes.report.comparisons import comparisons, example_samples
+from termwise.probes.report.comparisons import RESAMPLES, comparisons, example_samples
 from termwise.progress import Progress, no_progress
 from termwise.scorers.protocol import fingerprint_of
 
 FORMAT = "termwise-probes"
 VERSION = 2
-
-RESAMPLES = 2000
-"""Resamples of the bootstrap for each cell."""
 
 _SWEEP_STEP = 5
 """Step between the percentiles of a sweep that a report keeps."""
@@ -42,9 +39,7 @@ class Report(dict[str, Any]):
         return notebook_frame(report_html(self), "Report of probes")
 
 
-def report_of(
-    run: SuiteRun, *, examples: int = 2, resamples: int = RESAMPLES, progress: Progress = no_progress
-) -> Report:
+def report_of(run: SuiteRun, *, examples: int = 2, progress: Progress = no_progress) -> Report:
     """Return the report of a run.
 
     Parameters
@@ -52,8 +47,6 @@ def report_of(
     run : SuiteRun
     examples : int, optional
         Number of example samples of each cell and direction; 0 for no sample texts at all.
-    resamples : int, optional
-        Resamples of the bootstrap for each cell.
     progress : callable, optional
         Called with a stage, the number of finished cells and the number of cells.
 
@@ -90,7 +83,7 @@ def report_of(
     for scorer in run.scorers:
         for one in run.probes:
             if one.probe.name in scorer.results:
-                cells.append(_cell(scorer, one, scorer.results[one.probe.name], examples, resamples))
+                cells.append(_cell(scorer, one, scorer.results[one.probe.name], examples))
                 progress("compute statistics", len(cells), total)
     correct_p_values(cells, section_of)
     report = {
@@ -100,7 +93,7 @@ def report_of(
         "scorers": [_scorer(scorer) for scorer in run.scorers],
         "probes": [_probe(one) for one in run.probes],
         "cells": cells,
-        "comparisons": list(comparisons(run, resamples=resamples, examples=bool(examples))),
+        "comparisons": list(comparisons(run, examples=bool(examples))),
         "spread": spread(run),
     }
     return Report(report)
@@ -187,10 +180,8 @@ def _lengths(samples: Samples) -> dict[str, float | int] | None:
     }
 
 
-def _cell(
-    scorer: ScorerResults, one: ProbeSamples, result: ProbeResult, examples: int, resamples: int
-) -> dict[str, Any]:
-    score = estimate(result, resamples=resamples)
+def _cell(scorer: ScorerResults, one: ProbeSamples, result: ProbeResult, examples: int) -> dict[str, Any]:
+    score = estimate(result, resamples=RESAMPLES)
     _, p_published = published_t(result)
     symmetric = one.probe.symmetric
     curve = None if scorer.gaps is None else sweep(result, scorer.gaps)
