@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from random import Random
 
-from termwise.probes.language.base import Parsed, Span, Token
+from termwise.probes.language.base import Parsed, Token
 from termwise.probes.manipulations.base import Change, ManipulationContext
 from termwise.probes.manipulations.positions import Groups, has_word, is_punctuation, place_of, words
 from termwise.probes.manipulations.text_edits import Place, contents, merged, replaced, without
@@ -95,11 +95,15 @@ def stop_words_and_punctuation(parsed: Parsed, context: ManipulationContext) -> 
     return sorted([*stop_words(parsed, context), *punctuation(parsed, context)])
 
 
-def sentence_removal(choose: Callable[[Sequence[Span], Random], Span]) -> Change:
-    """Return the change that removes the chosen sentence."""
+def sentence_removal(position: int | None) -> Change:
+    """Return the change that removes the sentence at a position; None for a random one."""
 
     def chosen(parsed: Parsed, context: ManipulationContext) -> list[Place]:
-        return [place_of(parsed, choose(parsed.sentences, context.random))] if parsed.sentences else []
+        if not parsed.sentences:
+            return []
+        sentences = parsed.sentences
+        sentence = context.random.choice(sentences) if position is None else sentences[position]
+        return [place_of(parsed, sentence)]
 
     return removal(chosen)
 

@@ -75,35 +75,15 @@ _ALL = (
         needs=NOT_RELEVANT,
     ),
     Manipulation("fold-case", "Lower case", "the text in lower case", lambda text, context: lower_case(text)),
-    Manipulation(
-        "remove-punctuation",
-        "Punctuation removed",
-        "the text without punctuation",
-        removal(changes.punctuation),
-    ),
-    Manipulation(
-        "remove-stops",
-        "Stop words removed",
-        "the text without stop words",
-        removal(changes.stop_words),
-    ),
-    Manipulation(
-        "remove-first-sentence",
-        "First sentence removed",
-        "the text without its first sentence",
-        sentence_removal(lambda sentences, random: sentences[0]),
-    ),
-    Manipulation(
-        "remove-last-sentence",
-        "Last sentence removed",
-        "the text without its last sentence",
-        sentence_removal(lambda sentences, random: sentences[-1]),
-    ),
-    Manipulation(
-        "remove-random-sentence",
-        "Random sentence removed",
-        "the text without a random sentence",
-        sentence_removal(lambda sentences, random: random.choice(sentences)),
+    *(
+        Manipulation(f"remove-{name}", f"{title} removed", f"the text without {part}", change)
+        for name, title, part, change in (
+            ("punctuation", "Punctuation", "punctuation", removal(changes.punctuation)),
+            ("stops", "Stop words", "stop words", removal(changes.stop_words)),
+            ("first-sentence", "First sentence", "its first sentence", sentence_removal(0)),
+            ("last-sentence", "Last sentence", "its last sentence", sentence_removal(-1)),
+            ("random-sentence", "Random sentence", "a random sentence", sentence_removal(None)),
+        )
     ),
     Manipulation(
         "reverse-words",
