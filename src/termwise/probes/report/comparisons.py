@@ -15,9 +15,6 @@ from termwise.probes.core.score_gaps import Scores
 from termwise.probes.core.statistics import Estimate, compare
 from termwise.scorers.protocol import AdditiveScorer, TextScorer
 
-RESAMPLES = 2000
-"""Resamples of the bootstrap for each score and difference of a report."""
-
 LONGEST = 1200
 """Characters of a text that are shown."""
 
@@ -71,7 +68,7 @@ WITH_SAMPLE = 8
 """Number of probes of a comparison, those with the largest differences, for which a sample is shown."""
 
 
-def comparisons(run: SuiteRun, *, examples: bool) -> Iterator[dict[str, Any]]:
+def comparisons(run: SuiteRun, *, resamples: int, examples: bool) -> Iterator[dict[str, Any]]:
     """Yield the differences between each scorer and the first, for probes where both have the same samples.
 
     Yields
@@ -84,7 +81,7 @@ def comparisons(run: SuiteRun, *, examples: bool) -> Iterator[dict[str, Any]]:
     baseline = run.scorers[0]
     for other in run.scorers[1:]:
         estimates = {
-            name: compare(result, baseline.results[name], resamples=RESAMPLES)
+            name: compare(result, baseline.results[name], resamples=resamples)
             for name, result in other.results.items()
             if len(result) and name in baseline.results and baseline.results[name].content == result.content
         }

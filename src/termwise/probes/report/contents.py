@@ -18,12 +18,15 @@ from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.run_suite import ProbeSamples, ScorerResults, SuiteRun
 from termwise.probes.core.sample import Samples
 from termwise.probes.core.statistics import estimate, published_t, standardised_mean, sweep
-from termwise.probes.report.comparisons import RESAMPLES, comparisons, example_samples
+from termwise.probes.report.comparisons import comparisons, example_samples
 from termwise.progress import Progress, no_progress
 from termwise.scorers.protocol import fingerprint_of
 
 FORMAT = "termwise-probes"
 VERSION = 2
+
+RESAMPLES = 2000
+"""Resamples of the bootstrap for each cell."""
 
 _SWEEP_STEP = 5
 """Step between the percentiles of a sweep that a report keeps."""
@@ -39,7 +42,9 @@ class Report(dict[str, Any]):
         return notebook_frame(report_html(self), "Report of probes")
 
 
-def report_of(run: SuiteRun, *, examples: int = 2, progress: Progress = no_progress) -> Report:
+def report_of(
+    run: SuiteRun, *, examples: int = 2, resamples: int = RESAMPLES, progress: Progress = no_progress
+) -> Report:
     """Return the report of a run.
 
     Parameters
@@ -47,6 +52,8 @@ def report_of(run: SuiteRun, *, examples: int = 2, progress: Progress = no_progr
     run : SuiteRun
     examples : int, optional
         Number of example samples of each cell and direction; 0 for no sample texts at all.
+    resamples : int, optional
+        Resamples of the bootstrap for each cell.
     progress : callable, optional
         Called with a stage, the number of finished cells and the number of cells.
 
@@ -83,7 +90,7 @@ def report_of(run: SuiteRun, *, examples: int = 2, progress: Progress = no_progr
     for scorer in run.scorers:
         for one in run.probes:
             if one.probe.name in scorer.results:
-                cells.append(_cell(scorer, one, scorer.results[one.probe.name], examples))
+                cells.append(_cell(scorer, one, scorer.results[one.probe.name], examples, resamples))
                 progress("compute statistics", len(cells), total)
     correct_p_values(cells, section_of)
     report = {
@@ -93,7 +100,7 @@ def report_of(run: SuiteRun, *, examples: int = 2, progress: Progress = no_progr
         "scorers": [_scorer(scorer) for scorer in run.scorers],
         "probes": [_probe(one) for one in run.probes],
         "cells": cells,
-        "comparisons": list(comparisons(run, examples=bool(examples))),
+        "comparisons": list(comparisons(run, resamples=resamples, examples=bool(examples))),
         "spread": spread(run),
     }
     return Report(report)
@@ -180,8 +187,10 @@ def _lengths(samples: Samples) -> dict[str, float | int] | None:
     }
 
 
-def _cell(scorer: ScorerResults, one: ProbeSamples, result: ProbeResult, examples: int) -> dict[str, Any]:
-    score = estimate(result, resamples=RESAMPLES)
+def _cell(
+    scorer: ScorerResults, one: ProbeSamples, result: ProbeResult, examples: int, resamples: int
+) -> dict[str, Any]:
+    score = estimate(result, resamples=resamples)
     _, p_published = published_t(result)
     symmetric = one.probe.symmetric
     curve = None if scorer.gaps is None else sweep(result, scorer.gaps)
