@@ -9,7 +9,7 @@ from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant, EffectRu
 from termwise.probes.core.probe import Probe
 from termwise.probes.core.result import Counts, ProbeResult
 from termwise.probes.core.sample import Sample, Samples, random_for
-from termwise.probes.core.score_gaps import median_gap, percentile_gap, pooled_gaps, query_gaps, top_gaps
+from termwise.probes.core.score_gaps import median_gap, pooled_gaps, query_gaps, top_gaps
 from termwise.probes.core.statistics import Estimate, Sweep, compare, estimate, published_t, sweep
 from termwise.probes.inputs import open_inputs
 from termwise.probes.run import ProbeSettings, probe_rankers, run_probe
@@ -31,7 +31,6 @@ __all__ = [
     "estimate",
     "median_gap",
     "open_inputs",
-    "percentile_gap",
     "pooled_gaps",
     "probe_rankers",
     "published_t",

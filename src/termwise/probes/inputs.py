@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from termwise.collection import read_lines
 from termwise.collection.python_docs import PYTHON
@@ -62,7 +61,7 @@ def open_inputs(
     sources = [judged_source(text) for text in texts]
     check_distinct(
         "judged collections",
-        zip([source.name for source in sources], texts, strict=True),
+        zip([name for name, *_ in sources], texts, strict=True),
         "give each a distinct name: NAME=DIR",
     )
     is_mapping = data is None or (isinstance(data, Mapping) and all(isinstance(name, str) for name in data))
@@ -75,15 +74,12 @@ def open_inputs(
     check("language", language, isinstance(language, str | None), "a string")
     folders = {name: Path(path) for name, path in (data or {}).items()}
     _check_folders(folders)
-    collections = [
-        JudgedTexts.read(source.collection, source.queries, source.qrels, name=source.name)
-        for source in sources
-    ]
+    collections = [JudgedTexts.read(*files, name=name) for name, *files in sources]
     words = stop_list("nltk-english")
     if stop_words is not None:
         lines = (line.strip().lower() for _, line in read_lines(Path(stop_words)))
         words = frozenset(filter(None, lines))
-    statistics = str(collection or (sources[0].collection if sources else PYTHON))
+    statistics = str(collection or (sources[0][1] if sources else PYTHON))
     return ProbeInputs(
         open_language(language), words, tuple(collections or [python_judged()]), folders, statistics
     )
@@ -98,28 +94,22 @@ def names_and_paths(parameter: str, values: Sequence[str | Path]) -> list[str]:
     return names
 
 
-class JudgedSource(NamedTuple):
-    """Name and files of a judged collection."""
-
-    name: str
-    collection: str
-    queries: str
-    qrels: str
-
-
-def judged_source(text: str) -> JudgedSource:
+def judged_source(text: str) -> tuple[str, str, str, str]:
     """Parse ``[NAME=]FOLDER[:SPLIT]``, a folder in BEIR layout, or ``[NAME=]COLLECTION,QUERIES,QRELS``.
+
+    Return the name, the collection, the queries and the judgments.
 
     Examples
     --------
-    >>> judged_source("pets=docs.jsonl,queries.tsv,qrels.txt").collection
-    'docs.jsonl'
+    >>> judged_source("pets=docs.jsonl,queries.tsv,qrels.txt")
+    ('pets', 'docs.jsonl', 'queries.tsv', 'qrels.txt')
     """
     named = _NAMED.fullmatch(text)
     name, rest = (named["name"], named["rest"]) if named else (None, text)
     parts = rest.split(",")
     if len(parts) == 3:
-        return JudgedSource(name or collection_name(parts[0]), *parts)
+        collection, queries, judgments = parts
+        return name or collection_name(collection), collection, queries, judgments
     path, _, split = rest.partition(":")
     folder = Path(path)
     if len(parts) > 1 or not is_folder(folder):
@@ -132,12 +122,12 @@ def judged_source(text: str) -> JudgedSource:
                 _FILES,
             ],
         )
-    judgments = {
+    by_split = {
         file.name.removesuffix(".gz").removesuffix(".tsv"): file
         for file in sorted((folder / "qrels").glob("*"), reverse=True)
         if file.name.endswith((".tsv", ".tsv.gz"))
     }
-    splits = sorted(judgments)
+    splits = sorted(by_split)
     split = split or ("test" if "test" in splits or not splits else splits[0])
     if split not in splits:
         raise MissingFileError(
@@ -149,7 +139,7 @@ def judged_source(text: str) -> JudgedSource:
             ],
             fixes=[Fix.use("name another split, {}", judged="DIR:SPLIT"), _FILES],
         )
-    return JudgedSource(name or folder.resolve().name, path, path, str(judgments[split]))
+    return name or folder.resolve().name, path, path, str(by_split[split])
 
 
 def data_names() -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 
@@ -35,7 +36,7 @@ def plugin_families(known: Iterable[str] = ()) -> list[Family]:
             raise _plugin_error(point, f"the family {family.name!r} exists already, in {owners[family.name]}")
         owners[family.name] = _package(point)
         make = partial(_make_probes, point, family.make)
-        families.append(Family(family.name, family.title, make, family.folders))
+        families.append(replace(family, make=make))
     return families
 
 

@@ -59,15 +59,7 @@ class AnceNetwork(nn.Module):
 class AnceScorer(DualEncoderScorer[Tensor, Tensor]):
     """Scores texts by ANCE; `open` makes one.
 
-    Attributes
-    ----------
-    network : AnceNetwork
-        The network, in evaluation mode.
-    tokenizer : tokenizer of transformers
-    length : int
-        Largest number of tokens of a text, special tokens included.
-    lower_case : bool
-        Whether to lower-case query and text.
+    `length` is the largest number of tokens of a text, special tokens included.
     """
 
     network: AnceNetwork

@@ -44,20 +44,9 @@ _Network = TypeVar("_Network", bound=nn.Module)
 class Checkpoint:
     """Contents of a file of weights.
 
-    Attributes
-    ----------
-    kind : str
-        Name of the kind of network in errors.
-    name : str
-        Default name of the scorer.
-    place : Path
-        The folder or the file.
-    file : Path
-        The file of weights.
-    tensors : dict of str to tensor
-        By their published names, on the CPU.
-    metadata : mapping
-        Other values in the file, such as training arguments.
+    `kind` is the name of the kind of network in errors, `name` the default name of the scorer, and `place` the folder
+    or the file. `tensors` are on the CPU, by their published names; `metadata` has other values in the file, such as
+    training arguments.
     """
 
     kind: str
@@ -75,11 +64,7 @@ class Checkpoint:
     def config(self, kind: type[_Config]) -> _Config:
         """Return the configuration of the network.
 
-        Parameters
-        ----------
-        kind : class of transformers
-            Its defaults are used if there is no ``config.json`` with a model type; the defaults of BERT are
-            bert-base-uncased.
+        Without a ``config.json`` with a model type, it is the default of `kind`; for BERT, bert-base-uncased.
         """
         settings = self.json(CONFIG[0])
         model_type = settings.get("model_type")
@@ -123,19 +108,10 @@ class Checkpoint:
     def load(
         self, make_network: Callable[[], _Network], prefixes: Mapping[str, str], device: torch.device
     ) -> _Network:
-        """Make a network and copy the tensors into it.
+        """Make a network and copy the tensors into it; return it in float32 and evaluation mode.
 
-        Parameters
-        ----------
-        make_network : callable
-            Returns the network; its random weights do not change the random state of torch.
-        prefixes : mapping of str to str
-            Published prefix of tensor names, by prefix in the network.
-
-        Returns
-        -------
-        Module
-            The network, in float32 and evaluation mode.
+        The random weights of the new network do not change the random state of torch. `prefixes` has the published
+        prefix of tensor names by the prefix in the network.
         """
         with torch.random.fork_rng(devices=[]):
             network = make_network()
@@ -195,16 +171,8 @@ def read_checkpoint(
 ) -> Checkpoint:
     """Read the tensors of a checkpoint, without running code in it.
 
-    Parameters
-    ----------
-    kind : str
-        Name of the kind of network in errors.
-    place : str or Path
-        A file of weights, a folder with one, or a name on the Hugging Face hub.
-    weights : tuple of str
-        File names of weights; the first existing file of a folder is read.
-    fixes : tuple of str
-        Fixes of the error for a place without weights.
+    `place` is a file of weights, a folder with one, or a name on the Hugging Face hub. Of a folder, the first existing
+    file of `weights` is read. `fixes` are those of the error for a place without weights.
     """
     name = default_name(place)
     place = file = locate_model(f"checkpoint of {kind}", place, fixes)
@@ -241,12 +209,7 @@ def read_checkpoint(
 def tokenizer_folder(tokenizer: str | Path | None, folder: Path) -> tuple[Path, tuple[str, ...]]:
     """Return the folder of a tokenizer, and its fingerprint if it is not the folder of the network.
 
-    Parameters
-    ----------
-    tokenizer : str, Path or None
-        A folder, or a name on the hub; None for the folder of the network.
-    folder : Path
-        Folder of the network.
+    `tokenizer` is a folder or a name on the hub; None for `folder`, which is that of the network.
     """
     fixes = ("name a folder with tokenizer.json, or a name on the hub, such as google-t5/t5-base",)
     path = folder if tokenizer is None else locate_model("tokenizer", tokenizer, fixes, weights=False)
@@ -256,17 +219,7 @@ def tokenizer_folder(tokenizer: str | Path | None, folder: Path) -> tuple[Path, 
 def open_tokenizer(
     kind: str, folder: Path, vocabulary: int, fixes: tuple[str, ...]
 ) -> PreTrainedTokenizerBase:
-    """Load the tokenizer of a folder in the layout of transformers.
-
-    Parameters
-    ----------
-    kind : str
-        Name of the kind of network in errors.
-    vocabulary : int
-        Number of rows of the embeddings.
-    fixes : tuple of str
-        Fixes of the errors.
-    """
+    """Load the tokenizer of a folder in the layout of transformers; `vocabulary` is the number of embedding rows."""
     # transformers builds an empty tokenizer if there is no file
     if not any(is_file(folder / name) for name in _TOKENIZERS):
         raise ModelFormatError(

@@ -118,18 +118,7 @@ class ColbertNetwork(nn.Module):
 class ColbertScorer(DualEncoderScorer[Tensor, Tensor]):
     """Scores texts by ColBERT; `open` makes one.
 
-    Attributes
-    ----------
-    network : ColbertNetwork
-        The network, in evaluation mode.
-    analyzer : WordPieceAnalyzer
-        The tokenizer of BERT.
-    settings : ColbertSettings
-
-    Raises
-    ------
-    ModelFormatError
-        If the tokenizer lacks a marker or a special token.
+    A tokenizer without a marker or a special token raises `ModelFormatError`.
     """
 
     network: ColbertNetwork

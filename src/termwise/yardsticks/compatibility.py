@@ -61,18 +61,9 @@ def check_complete(noun: str, checkpoint: Path, missing: Collection[str], fixes:
 
 
 def check_vocabulary(kind: str, place: str | Path, tokens: int, rows: int, *, spare: int = SPARE) -> None:
-    """Raise `ModelFormatError` if the sizes of a tokenizer and of the embeddings do not match.
+    """Raise `ModelFormatError` if the numbers of tokens of a tokenizer and of rows of the embeddings do not match.
 
-    Parameters
-    ----------
-    kind : str
-        Name of the kind of network.
-    place : str or Path
-        Folder or name of the checkpoint.
-    tokens, rows : int
-        Number of tokens of the tokenizer, and of rows of the embeddings.
-    spare : int, optional
-        Largest number of rows without a token; never more than half of all rows.
+    At most `spare` rows, and never more than half of all rows, may be without a token.
     """
     if not (tokens <= rows < 2 * tokens and rows - tokens <= spare):
         raise ModelFormatError(

@@ -58,9 +58,7 @@ _FIXES = (
 
 @dataclass(eq=False, repr=False)
 class Doc2Query:
-    """Generates queries; a `termwise.yardsticks.TextExpander`, and an expander of the probe ``append-queries``.
-
-    Stateless.
+    """Generates queries; a stateless `termwise.yardsticks.TextExpander`.
 
     Parameters
     ----------
@@ -189,10 +187,6 @@ class Doc2Query:
             for position, start in zip(positions, range(0, len(sampled), self.count), strict=True):
                 queries[position] = self._decode(sampled[start : start + self.count])
         return queries
-
-    def __call__(self, doc_id: str, text: str) -> tuple[str, ...]:
-        """Return the queries of one text; the identifier is ignored."""
-        return self.expand([text])[0]
 
     def _token_ids(self, text: str) -> list[int]:
         ids: list[int] = self.tokenizer(

@@ -91,19 +91,8 @@ class _EncodedText(NamedTuple):
 class EpicScorer(DualEncoderScorer[_EncodedQuery, _EncodedText]):
     """Scores texts by EPIC; `open` makes one.
 
-    Attributes
-    ----------
-    network : EpicNetwork
-        The network, in evaluation mode.
-    analyzer : WordPieceAnalyzer
-        The tokenizer of BERT.
-    length : int
-        Largest number of tokens of a query or text, [CLS] and [SEP] included.
-
-    Raises
-    ------
-    ModelFormatError
-        If the tokenizer lacks a special token.
+    `length` is the largest number of tokens of a query or text, [CLS] and [SEP] included. A tokenizer without a special
+    token raises `ModelFormatError`.
     """
 
     network: EpicNetwork

@@ -47,7 +47,7 @@ class TextExpander(Protocol):
 
 
 class CachedExpander:
-    """Text expander with a cache; also an expander of the probe ``append-queries``.
+    """Text expander with a cache.
 
     Parameters
     ----------
@@ -84,10 +84,6 @@ class CachedExpander:
             encoded |= new
         decoded = [self._decode(encoded[key]) for key in keys]
         return [decoded[position] for position in positions.tolist()]
-
-    def __call__(self, doc_id: str, text: str) -> tuple[str, ...]:
-        """Return the queries of one text; the identifier is ignored."""
-        return self.expand([text])[0]
 
     def close(self) -> None:
         """Close the file."""

@@ -143,7 +143,6 @@ def train_gradient_boosting(
     *,
     analyzers: Sequence[str] = ANALYZERS,
     settings: BoostingSettings | None = None,
-    name: str = "gradient-boosting",
 ) -> GradientBoostingScorer:
     """Train trees on the judgments of a collection; deterministic.
 
@@ -156,7 +155,6 @@ def train_gradient_boosting(
     analyzers : sequence of str, optional
         Each analyzer gives a separate set of features.
     settings : BoostingSettings, optional
-    name : str, optional
 
     Raises
     ------
@@ -191,7 +189,7 @@ def train_gradient_boosting(
         ),
         num_boost_round=settings.rounds,
     )
-    return GradientBoostingScorer(trees.model_to_string(), features, name=name)
+    return GradientBoostingScorer(trees.model_to_string(), features)
 
 
 def _rows(judged: Judgments) -> tuple[list[str], list[str], list[int], list[int]]:

@@ -24,6 +24,7 @@ from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.file_record import FileRecord
 from termwise.storage.manifest_json import (
     Misfit,
+    expect_list,
     expect_object,
     expect_objects,
     expect_text,
@@ -59,20 +60,9 @@ _NUMBERS = {"tokens", "documents", "occurrences", "n_documents", "longest"}
 
 @dataclass(frozen=True, kw_only=True)
 class BoostingManifest:
-    """Manifest of the folder.
+    """Manifest of the folder: the features of the trees, in order, and the digest of the statistics of each analyzer.
 
-    Attributes
-    ----------
-    features : tuple of str
-        Features of the trees, in order.
-    analyzers : tuple of AnalyzerRecord
-    statistics : tuple of str
-        Digest of the statistics of each analyzer.
-    files : mapping of str to FileRecord
-    trained : mapping
-        Facts on the training, free JSON; not read by this package.
-    version : int
-        Version of the format.
+    `trained` has facts on the training, free JSON that this package does not read.
     """
 
     features: tuple[str, ...]
@@ -210,16 +200,15 @@ def _manifest(body: Mapping[str, Any]) -> BoostingManifest:
     names = {one.name for one in fields(BoostingManifest)}
     body = expect_object(body, names | {"format", "checksum"}, "manifest")
     expect_objects(body, ("files", "trained"))
-    for name in ("features", "analyzers", "statistics"):
-        if not isinstance(body[name], list):
-            raise Misfit(f"{name} as an array", type(body[name]).__name__)
+    features, analyzers, statistics = (
+        expect_list(body[name], name) for name in ("features", "analyzers", "statistics")
+    )
     return BoostingManifest(
-        features=tuple(expect_text(one, "a feature") for one in body["features"]),
+        features=tuple(expect_text(one, "a feature") for one in features),
         analyzers=tuple(
-            AnalyzerRecord.parse(one, f"analyzers[{position}]")
-            for position, one in enumerate(body["analyzers"])
+            AnalyzerRecord.parse(one, f"analyzers[{position}]") for position, one in enumerate(analyzers)
         ),
-        statistics=tuple(expect_text(one, "a digest of statistics") for one in body["statistics"]),
+        statistics=tuple(expect_text(one, "a digest of statistics") for one in statistics),
         files=FileRecord.parse_all(body["files"]),
         trained=body["trained"],
         version=expect_whole(body["version"], "version", 1, VERSION),

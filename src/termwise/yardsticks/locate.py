@@ -25,18 +25,9 @@ def is_hub_name(name: str | Path) -> bool:
 
 
 def locate_model(noun: str, place: str | Path, fixes: tuple[str, ...], *, weights: bool = True) -> Path:
-    """Return an existing path, or the local copy of a model on the hub.
+    """Return an existing path, or the local copy of a model on the hub, such as ``castorini/monot5-base-msmarco``.
 
-    Parameters
-    ----------
-    noun : str
-        Name of the kind of model in errors.
-    place : str or Path
-        A path, or a name on the hub such as ``castorini/monot5-base-msmarco``.
-    fixes : tuple of str
-        Fixes of the errors.
-    weights : bool, optional
-        Whether to download the weights too, or only the other files.
+    Errors have the noun of the model and the fixes. Without `weights`, only the other files are downloaded.
     """
     check_path(f"the {noun}", place)
     if is_hub_name(place):

@@ -43,18 +43,8 @@ _FIXES = (
 class MonoT5Scorer(NetworkScorer):
     """Scores texts by monoT5, at most 0, in nats; stateless. `open` makes one.
 
-    Attributes
-    ----------
-    network : T5ForConditionalGeneration
-        The network, in evaluation mode.
-    tokenizer : tokenizer of transformers
-    length : int
-        Largest number of tokens of the input.
-
-    Raises
-    ------
-    ModelFormatError
-        If "true" or "false" is not one token.
+    `length` is the largest number of tokens of the input. A tokenizer for which "true" or "false" is not one token
+    raises `ModelFormatError`.
     """
 
     reads_pairs: ClassVar[bool] = True

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import cached_property
 
 import numpy as np
@@ -146,7 +147,7 @@ def _term_features(query: Sequence[str], text: Sequence[str], positions: Positio
     covered = [term for term in terms if term in positions]
     counts = [len(positions[term]) for term in covered]
     idf_total, idf_covered = sum(map(idf, terms)), sum(map(idf, covered))
-    span = longest_span(query, text, positions)
+    span = longest_span(query, text)
     return [
         len(query),
         len(text),
@@ -168,38 +169,19 @@ def _term_features(query: Sequence[str], text: Sequence[str], positions: Positio
     ]
 
 
-def longest_span(query: Sequence[str], text: Sequence[str], positions: Positions) -> int:
+def longest_span(query: Sequence[str], text: Sequence[str]) -> int:
     """Return the length of the longest run of terms that query and text have in common.
 
     Examples
     --------
-    >>> text = ["b", "a", "b", "c", "d"]
-    >>> longest_span(["a", "b", "c", "x"], text, {"a": [1], "b": [0, 2], "c": [3], "d": [4]})
+    >>> longest_span(["a", "b", "c", "x"], ["b", "a", "b", "c", "d"])
     3
     """
-    longest = 0
-    for start, term in enumerate(query):
-        if len(query) - start <= longest:
-            break
-        for position in positions.get(term, ()):
-            size = 1
-            while (
-                start + size < len(query)
-                and position + size < len(text)
-                and query[start + size] == text[position + size]
-            ):
-                size += 1
-            longest = max(longest, size)
-    return longest
+    return SequenceMatcher(None, query, text, autojunk=False).find_longest_match().size
 
 
 def shortest_window(positions: Sequence[Sequence[int]]) -> int:
-    """Return the length of the shortest window of a text that contains a position of every term.
-
-    Parameters
-    ----------
-    positions : sequence of increasing sequences of int
-        One or more positions of each term.
+    """Return the length of the shortest window that contains one of the increasing positions of every term.
 
     Examples
     --------

@@ -16,7 +16,7 @@ Departures from the source, and cases it leaves open:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,7 +87,7 @@ class WordMoverScorer(BasePairScorer):
         self._vectors = _normalised(words.vectors) if unit else words.vectors
         self._analyzer = make_analyzer(DEFAULT_ANALYZER) if analyzer is None else analyzer
         self._unit = unit
-        self._mean_distances: dict[int, float] = {}
+        self._mean_distance = cache(self._mean_distance_of)
         self.name = name
 
     @classmethod
@@ -153,16 +153,14 @@ class WordMoverScorer(BasePairScorer):
             return float(source @ costs @ target)
         return float(self._solve(source, target, np.ascontiguousarray(costs), numItermax=_MAX_ITERATIONS))
 
-    def _mean_distance(self, row: int) -> float:
+    def _mean_distance_of(self, row: int) -> float:
         """Return the mean distance of a word to all words of the table."""
-        if row not in self._mean_distances:
-            vector = self._vectors[row : row + 1].astype(np.float64)
-            total = sum(
-                float(cdist(vector, self._vectors[start : start + _BLOCK].astype(np.float64)).sum())
-                for start in range(0, len(self._vectors), _BLOCK)
-            )
-            self._mean_distances[row] = total / len(self._vectors)
-        return self._mean_distances[row]
+        vector = self._vectors[row : row + 1].astype(np.float64)
+        total = sum(
+            float(cdist(vector, self._vectors[start : start + _BLOCK].astype(np.float64)).sum())
+            for start in range(0, len(self._vectors), _BLOCK)
+        )
+        return total / len(self._vectors)
 
 
 def _normalised(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

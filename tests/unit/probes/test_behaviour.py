@@ -500,7 +500,6 @@ def test_a_query_is_changed_in_one_way_for_all_texts():
 def test_query_changes_by_hand():
     drawing = Random(0)
     assert queries.without_stop_words("how tall is the tower", STOPS, drawing) == "tall tower"
-    assert queries.in_upper_case("how tall", STOPS, drawing) == "HOW TALL"
     assert queries.reordered("one two?", STOPS, drawing) == "two one"
     assert queries.reordered("one one", STOPS, drawing) is None
     assert queries.typo("how is the it", STOPS, drawing) is None

@@ -21,7 +21,6 @@ from termwise.probes import (
     compare,
     estimate,
     median_gap,
-    percentile_gap,
     pooled_gaps,
     published_t,
     query_gaps,
@@ -183,7 +182,6 @@ def test_gaps_by_hand():
     assert gaps["s"].tolist() == [1.0] * 9, "of the best ten alone"
     assert pooled_gaps(lists).tolist() == [0, *[1.0] * 10, 3]
     assert median_gap(lists) == 1.0
-    assert percentile_gap(lists, 100) == 3.0
     assert query_gaps(lists) == {"q": 1.0, "s": 1.0}
     with pytest.raises(DataError, match="no gap"):
         median_gap({"r": [2.0]})
@@ -328,9 +326,3 @@ def test_invalid_probes_scorers_samples_and_rules_are_refused():
 def test_gaps_require_vectors_of_finite_scores(lists):
     with pytest.raises(ParameterError):
         median_gap(lists)
-
-
-@pytest.mark.parametrize("percentile", [-1, 101, float("nan"), "50", None])
-def test_percentiles_are_from_0_to_100(percentile):
-    with pytest.raises(ParameterError, match="a number from 0 to 100"):
-        percentile_gap({"q": [1.0, 2.0]}, percentile)

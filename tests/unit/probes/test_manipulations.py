@@ -17,7 +17,6 @@ from termwise.errors import (
     DuplicateIdError,
     MalformedRecordError,
     MissingExtraError,
-    ParameterError,
 )
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
 from termwise.probes.core.probe_inputs import ProbeInputs
@@ -484,10 +483,8 @@ def test_queries_of_a_file(tmp_path):
     path = tmp_path / "queries.jsonl"
     path.write_text('{"doc_id": "d1", "queries": ["one", "two"]}\n{"doc_id": "d2", "queries": []}\n')
     queries = read_generated_queries(path)
-    assert query_expansion(queries, count=1).apply("Text.", context("Text.")) == "Text. one"
-    assert query_expansion(lambda doc_id, text: ()).apply("Text.", context("Text.")) == "Text."
-    with pytest.raises(ParameterError, match="count"):
-        query_expansion(queries, count=0)
+    assert query_expansion(queries).apply("Text.", context("Text.")) == "Text. one two"
+    assert query_expansion({}).apply("Text.", context("Text.")) == "Text."
 
 
 @pytest.mark.parametrize(

@@ -802,16 +802,12 @@ def test_differences_beyond_the_range_of_floats():
     assert report["cells"][0]["score"] == -0.5
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"confidence": 2}, {"confidence": 0}, {"confidence": math.nan}, {"resamples": 0}, {"seed": -1}],
-)
-def test_invalid_options_of_intervals_are_refused(run, options):
+def test_a_number_of_resamples_is_at_least_1(run):
     for result in (result for scorer in run.scorers for result in scorer.results.values()):
-        with pytest.raises(ParameterError, match=next(iter(options))):
-            estimate(result, **options)
-        with pytest.raises(ParameterError, match=next(iter(options))):
-            compare(result, result, **options)
+        with pytest.raises(ParameterError, match="resamples"):
+            estimate(result, resamples=0)
+        with pytest.raises(ParameterError, match="resamples"):
+            compare(result, result, resamples=0)
 
 
 @pytest.mark.parametrize("field", ["sample_id", "query", "first", "second", "query_id", "second_query"])

@@ -198,7 +198,7 @@ def test_a_folder_with_other_files_is_not_changed(judged, tmp_path):
 
 def test_cut_texts_are_counted(judged):
     given = {"suites": ["probe:fold-case@kitchen"], "language": "rules", "judged": judged, "delta": 0.5}
-    report = probe([Windowed([True, False])], **given)
+    report = probe([Windowed([True, False, False, False])], **given)
     assert report["cells"][0]["cut"] == 1
 
 

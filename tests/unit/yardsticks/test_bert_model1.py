@@ -303,7 +303,6 @@ def test_an_explanation_counts_truncated_tokens(scorer):
     assert (made.query_unread, made.text_unread) == (1, 3)
     assert len(made.contributions) == 6
     assert len(made.contributions[0].sources) == 20
-    assert made.to_dict()["contributions"][0]["sources"][0]["piece"] == WORDS[0]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import sqlite3
 import pytest
 
 from termwise.errors import DataError, ParameterError
-from termwise.probes.manipulations.additions import QueryGenerator
 from termwise.scorers import FunctionScorer, ScoreCache
 from termwise.scorers.protocol import PairScorer
 from termwise.yardsticks import CachedExpander, ExpandedScorer
@@ -69,12 +68,11 @@ def test_queries_are_cached_by_expander_and_text(tmp_path):
     first.close()
     second = RecordingExpander()
     kept = CachedExpander(second, path)
-    assert isinstance(kept, QueryGenerator)
     assert kept.expand(texts[::-1]) == found[::-1]
-    assert kept("any id", "é one") == ("what is é",)
+    assert kept.expand(["é one"]) == [("what is é",)]
     assert not second.texts
     other = RecordingExpander(2, "other")
-    assert CachedExpander(other, path)("", "é one") == ("what is é",) * 2
+    assert CachedExpander(other, path).expand(["é one"]) == [("what is é",) * 2]
     assert other.texts == ["é one"]
 
 
@@ -99,12 +97,12 @@ def test_files_of_another_type_are_refused(tmp_path):
     with pytest.raises(DataError, match="cannot read the file as a cache of generated queries"):
         CachedExpander(RecordingExpander(), tmp_path / "scores")
     path = tmp_path / "queries"
-    CachedExpander(RecordingExpander(), path)("", "a")
+    CachedExpander(RecordingExpander(), path).expand(["a"])
     with sqlite3.connect(path) as changed:
         changed.execute("UPDATE expansions SET queries = '{'")
     changed.close()
     with pytest.raises(DataError, match="generated queries is damaged"):
-        CachedExpander(RecordingExpander(), path)("", "a")
+        CachedExpander(RecordingExpander(), path).expand(["a"])
 
 
 def test_the_fingerprint_depends_on_scorer_and_expander():

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from termwise.probes.axioms.sentence_templates import ConstructedPair, TemplateSampler
+from termwise.probes.axioms.sentence_templates import TemplateSampler
 from termwise.probes.axioms.word_similarity import Similarity
+from termwise.probes.core.sample import Sample
 from termwise.text import Analyzer
 
 MARGIN = 0.1
@@ -100,7 +101,7 @@ class Axiom:
     condition: str
     source: str
     prefers: Callable[[AxiomQuery, Any, Any, float], bool]
-    construct: Callable[[TemplateSampler], Iterator[ConstructedPair]]
+    construct: Callable[[TemplateSampler], Iterator[Sample]]
     measure: Callable[[AxiomQuery, TermSequence], Any] = profile
     weak: bool = False
     in_judged_texts: bool = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache, partial
 from math import isqrt
 from random import Random
@@ -78,23 +79,18 @@ class ConstructedProbe(_AxiomProbe):
         rare = {term for word, _ in self._data.rare for term in self._reader.terms(word).tokens}
         similarity = RelatedWords(self._data.related, self._reader.analyzer)
         sampler = TemplateSampler(self._data, partial(random_for, seed, self.name))
-        for pair in self._axiom.construct(sampler):
+        for sample in self._axiom.construct(sampler):
             query = self._reader.query(
-                pair.query, lambda term: _RARE_IDF if term in rare else _COMMON_IDF, similarity
+                sample.query, lambda term: _RARE_IDF if term in rare else _COMMON_IDF, similarity
             )
             first, second = (
-                self._axiom.measure(query, self._reader.terms(text)) for text in (pair.first, pair.second)
+                self._axiom.measure(query, self._reader.terms(text)) for text in (sample.first, sample.second)
             )
             if self._axiom.prefers(query, first, second, 0.0):
-                yield Sample(
-                    sample_id=f"{pair.query}/{pair.label}",
-                    query=pair.query,
-                    first=pair.first,
-                    second=pair.second,
-                    facts={"pair": pair.label, **pair.facts},
-                )
+                yield sample
 
 
+@dataclass(eq=False)
 class JudgedAxiomProbe(_AxiomProbe):
     """Pairs of judged texts of a query that meet the condition of an axiom; a positive effect agrees with the axiom.
 
@@ -103,38 +99,29 @@ class JudgedAxiomProbe(_AxiomProbe):
     `similarity` are called when samples are made, and return the rarity of terms and the similarity of words.
     """
 
-    def __init__(
-        self,
-        axiom: Axiom,
-        judged: JudgedTexts,
-        reader: TermReader,
-        *,
-        margin: float,
-        idf: Callable[[], Idf],
-        similarity: Callable[[], Similarity],
-        most: int,
-    ) -> None:
-        super().__init__(axiom, judged.name)
-        self._axiom = axiom
-        self._judged = judged
-        self._reader = reader
-        self._margin = margin
-        self._idf = idf
-        self._similarity = similarity
-        self._most = most
+    axiom: Axiom
+    judged: JudgedTexts
+    reader: TermReader
+    margin: float
+    idf: Callable[[], Idf]
+    similarity: Callable[[], Similarity]
+    most: int
+
+    def __post_init__(self) -> None:
+        super().__init__(self.axiom, self.judged.name)
 
     def samples(self, seed: int) -> Iterator[Sample]:
         """See `Probe`."""
-        idf, similarity = self._idf(), self._similarity()
-        share = max(1, self._most // max(1, len(self._judged.grades)))
-        for query_id in sorted(self._judged.grades):
-            texts = self._judged.of(query_id)
-            query = self._reader.query(self._judged.queries[query_id], idf, similarity)
-            measured = [self._axiom.measure(query, self._reader.terms(text.text)) for text in texts]
+        idf, similarity = self.idf(), self.similarity()
+        share = max(1, self.most // max(1, len(self.judged.grades)))
+        for query_id in sorted(self.judged.grades):
+            texts = self.judged.of(query_id)
+            query = self.reader.query(self.judged.queries[query_id], idf, similarity)
+            measured = [self.axiom.measure(query, self.reader.terms(text.text)) for text in texts]
             made = 0
             for pair in random_pairs(len(texts), random_for(seed, self.name, query_id)):
                 for first, second in (pair, pair[::-1]):
-                    if self._axiom.prefers(query, measured[first], measured[second], self._margin):
+                    if self.axiom.prefers(query, measured[first], measured[second], self.margin):
                         yield _sample(texts[first], texts[second])
                         made += 1
                         break
@@ -227,9 +214,7 @@ def axiom_probes(
         own_reader = TermReader(chosen)
         idf = cache(partial(idf_of, own_reader, judged.texts.values()))
         probes += [
-            JudgedAxiomProbe(
-                axiom, judged, own_reader, margin=margin, idf=idf, similarity=similarity, most=most
-            )
+            JudgedAxiomProbe(axiom, judged, own_reader, margin, idf, similarity, most)
             for axiom in AXIOMS
             if axiom.in_judged_texts
         ]

@@ -15,10 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from termwise.probes.axioms.axiom import Axiom, AxiomQuery, TermSequence, larger
-from termwise.probes.axioms.sentence_templates import ConstructedPair, Query, TemplateSampler
-
-DIV_REPEATED = (4, 10)
-"""Occurrences of the neutral noun in the second text."""
+from termwise.probes.axioms.sentence_templates import Query, TemplateSampler
+from termwise.probes.core.sample import Sample
 
 
 def _covered(query: AxiomQuery, text: TermSequence) -> int:
@@ -31,19 +29,7 @@ def _overlap(query: AxiomQuery, text: TermSequence) -> float:
     return common / either if either else 0.0
 
 
-def _and(query: AxiomQuery, first: int, second: int, margin: float) -> bool:
-    return second < first == len(query.terms)
-
-
-def _mand(query: AxiomQuery, first: int, second: int, margin: float) -> bool:
-    return first > second
-
-
-def _div(query: AxiomQuery, first: float, second: float, margin: float) -> bool:
-    return larger(second, first, margin)
-
-
-def _and_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _and_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Put each query term into one place, then replace one term by another."""
     for case in sampler.cases(lambda terms: {f"without {missing}": missing for missing in terms}):
         text, missing = case.draw_text(), case.variant
@@ -53,7 +39,7 @@ def _and_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
         yield case.pair(text.render(words), text.render(second), missing=missing, twice=twice)
 
 
-def _mand_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _mand_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Put each query term except one into one place, then replace one term by another."""
 
     def variants(terms: Query) -> dict[str, str]:
@@ -68,9 +54,9 @@ def _mand_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
         yield case.pair(first, second, absent=absent, missing=kept[0], twice=kept[1])
 
 
-def _div_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _div_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Put each query term into one place, and into the other places one repeated neutral noun or different nouns."""
-    for case in sampler.cases({f"one noun {repeated} times": repeated for repeated in DIV_REPEATED}):
+    for case in sampler.cases({f"one noun {repeated} times": repeated for repeated in (4, 10)}):
         text = case.draw_text()
         places = case.random.sample(text.places, len(case.terms) + case.variant)
         words = dict(zip(places, case.terms, strict=False))
@@ -83,7 +69,7 @@ AND = Axiom(
     "AND: all terms",
     "The first text has all query terms, the second lacks some.",
     "Bondarenko et al., SIGIR 2022",
-    _and,
+    lambda query, first, second, margin: second < first == len(query.terms),
     _and_pairs,
     measure=_covered,
 )
@@ -92,7 +78,7 @@ M_AND = Axiom(
     "M-AND: more of the terms",
     "The first text has more of the query terms than the second.",
     "Bondarenko et al., SIGIR 2022",
-    _mand,
+    lambda query, first, second, margin: first > second,
     _mand_pairs,
     measure=_covered,
 )
@@ -101,7 +87,7 @@ DIV = Axiom(
     "DIV: less in common with the query",
     "The first text has less overlap with the query: a smaller share of common terms among the terms of both.",
     "After Gollapudi & Sharma, WWW 2009",
-    _div,
+    lambda query, first, second, margin: larger(second, first, margin),
     _div_pairs,
     measure=_overlap,
 )

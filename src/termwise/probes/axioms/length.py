@@ -16,22 +16,10 @@ from collections.abc import Iterator
 from termwise.probes.axioms.axiom import Axiom, AxiomQuery, Profile, TermSequence, differing, larger, similar
 from termwise.probes.axioms.sentence_templates import (
     PLACES_PER_SENTENCE,
-    ConstructedPair,
     TemplateSampler,
     TemplateText,
 )
-
-LNC1_WORDS = (1, 4, 8)
-"""Additional words of the second text."""
-
-LNC1_SENTENCES = 4
-"""Additional sentences of the second text in another pair."""
-
-LNC2_TIMES = (2, 3)
-"""Copies of the second text in the first."""
-
-TFLNC_MORE = (1, 2, 4)
-"""Additional occurrences in the first text; the second has one."""
+from termwise.probes.core.sample import Sample
 
 
 def _lnc1(query: AxiomQuery, first: Profile, second: Profile, margin: float) -> bool:
@@ -58,10 +46,11 @@ def _tflnc(query: AxiomQuery, first: Profile, second: Profile, margin: float) ->
     )
 
 
-def _lnc1_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _lnc1_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Put neutral nouns before neutral nouns, or add sentences without a query term."""
-    variants: dict[str, int | None] = {f"longer by {words}": words for words in LNC1_WORDS}
-    variants[f"longer by {LNC1_SENTENCES} sentences"] = None
+    sentences = 4
+    variants: dict[str, int | None] = {f"longer by {words}": words for words in (1, 4, 8)}
+    variants[f"longer by {sentences} sentences"] = None
     for case in sampler.cases(variants):
         text, words = case.draw_text(), case.variant
         places = case.random.sample(text.places, len(case.terms) + (words or 0))
@@ -69,8 +58,8 @@ def _lnc1_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
         first = text.render(fixed)
         if words is None:
             unused = [sentence for sentence in sampler.data.sentences if sentence not in text.sentences]
-            added = tuple(case.random.sample(unused, LNC1_SENTENCES))
-            nouns = text.spare[: PLACES_PER_SENTENCE * LNC1_SENTENCES]
+            added = tuple(case.random.sample(unused, sentences))
+            nouns = text.spare[: PLACES_PER_SENTENCE * sentences]
             second = f"{first} {TemplateText(added, nouns, ()).render()}"
         else:
             additions = zip(places[len(case.terms) :], text.spare, strict=False)
@@ -79,18 +68,18 @@ def _lnc1_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
         yield case.pair(first, second)
 
 
-def _lnc2_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _lnc2_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Repeat a text."""
-    for case in sampler.cases({f"{times} times": times for times in LNC2_TIMES}):
+    for case in sampler.cases({f"{times} times": times for times in (2, 3)}):
         text = case.draw_text()
         places = case.random.sample(text.places, len(case.terms))
         once = text.render(dict(zip(places, case.terms, strict=True)))
         yield case.pair(" ".join([once] * case.variant), once)
 
 
-def _tflnc_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _tflnc_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Put a query term before neutral nouns."""
-    for case in sampler.cases({f"{more + 1} against 1": more for more in TFLNC_MORE}):
+    for case in sampler.cases({f"{more + 1} against 1": more for more in (1, 2, 4)}):
         text = case.draw_text()
         term = case.random.choice(case.terms)
         place, *places = case.random.sample(text.places, 1 + case.variant)

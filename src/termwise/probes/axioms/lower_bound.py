@@ -16,13 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from termwise.probes.axioms.axiom import Axiom, AxiomQuery, Profile, differing, similar
-from termwise.probes.axioms.sentence_templates import LONGEST, ConstructedPair, TemplateSampler
-
-LB1_SENTENCES = (4, 12, LONGEST)
-"""Sentences of the texts."""
-
-LB2_REPEATED = (1, 2, 4)
-"""Further occurrences of the term that both texts have."""
+from termwise.probes.axioms.sentence_templates import LONGEST, TemplateSampler
+from termwise.probes.core.sample import Sample
 
 
 def _lb1(query: AxiomQuery, first: Profile, second: Profile, margin: float) -> bool:
@@ -48,9 +43,9 @@ def _lb2(query: AxiomQuery, first: Profile, second: Profile, margin: float) -> b
     )
 
 
-def _lb1_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _lb1_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Put each query term into one place, then leave one out."""
-    for case in sampler.cases({f"{sentences} sentences": sentences for sentences in LB1_SENTENCES}):
+    for case in sampler.cases({f"{sentences} sentences": sentences for sentences in (4, 12, LONGEST)}):
         text = case.draw_text(case.variant)
         missing, *others = case.random.sample(case.terms, len(case.terms))
         place, *places = case.random.sample(text.places, len(case.terms))
@@ -58,9 +53,9 @@ def _lb1_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
         yield case.pair(text.render({**fixed, place: missing}), text.render(fixed), term=missing)
 
 
-def _lb2_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _lb2_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Add a new query term to a text, or further occurrences of a query term in the text."""
-    for case in sampler.cases({f"{repeated} more": repeated for repeated in LB2_REPEATED}):
+    for case in sampler.cases({f"{repeated} more": repeated for repeated in (1, 2, 4)}):
         text, repeated = case.draw_text(), case.variant
         one, other, *others = case.random.sample(case.terms, len(case.terms))
         place, *places = case.random.sample(text.places, 1 + repeated + len(others))

@@ -29,10 +29,10 @@ from typing import Any, NamedTuple
 from termwise.probes.axioms.axiom import Axiom, AxiomQuery, TermSequence
 from termwise.probes.axioms.sentence_templates import (
     SENTENCES,
-    ConstructedPair,
     TemplateSampler,
     TemplateText,
 )
+from termwise.probes.core.sample import Sample
 
 
 class PlacedTerms(NamedTuple):
@@ -106,7 +106,7 @@ def _smaller(query: AxiomQuery, first: Any, second: Any, margin: float) -> bool:
     return first is not None and second is not None and bool(first < second)
 
 
-def _prox1_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _prox1_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Put terms into adjacent places, or spread them over the text."""
     for case in sampler.cases(
         {f"together at the {where}": where for where in ("beginning", "middle", "end")}
@@ -119,7 +119,7 @@ def _prox1_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
         yield case.pair(_arranged(text, first), _arranged(text, second))
 
 
-def _prox2_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _prox2_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Put the two sentences with the terms before the others, among them, or after them."""
     offsets = {"beginning": 0, "middle": (SENTENCES - 2) // 2, "end": SENTENCES - 2}
     variants = {f"{early} against {late}": (early, late) for early, late in combinations(offsets, 2)}
@@ -134,7 +134,7 @@ def _prox2_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
         yield case.pair(first, second)
 
 
-def _prox3_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _prox3_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Put the query into one place and its reversal into a later one, or vice versa."""
     for case in sampler.cases({"far apart": (1, 2 * SENTENCES - 2), "near": (SENTENCES, SENTENCES + 2)}):
         text, (begin, end) = case.draw_text(), case.variant
@@ -143,7 +143,7 @@ def _prox3_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
         yield case.pair(first, text.render({begin: reversed_query, end: case.query}))
 
 
-def _prox4_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _prox4_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Put the query into one place or spread its terms, and into two places or one."""
     here, there = SENTENCES, SENTENCES // 2
     for case in sampler.cases({"closer": (here,), "more often": (here, there)}):
@@ -165,7 +165,7 @@ def _prox4_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
         yield case.pair(_arranged(text, first, sizes), _arranged(text, second, sizes))
 
 
-def _prox5_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _prox5_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Put all terms into each of several rows of places, or one term into each row."""
     for case in sampler.cases({"far apart": True, "near": False}):
         text, count = case.draw_text(), len(case.terms)

@@ -18,23 +18,11 @@ REG     Of two texts of equal length, the one with more occurrences of the term 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import permutations
 
 from termwise.probes.axioms.axiom import Axiom, AxiomQuery, Profile, TermSequence, larger, profile, similar
-from termwise.probes.axioms.sentence_templates import ConstructedPair, Query, TemplateSampler
-
-STMC1_COUNTS = (1, 4)
-"""Occurrences of the similar word."""
-
-STMC2_TIMES = (1, 2, 4)
-"""Copies in the second text."""
-
-STMC2_SENTENCES = 4
-"""Sentences of the first text."""
-
-REG_MORE = (1, 3)
-"""Further occurrences of a term that both texts have."""
+from termwise.probes.axioms.sentence_templates import Case, Query, TemplateSampler
+from termwise.probes.core.sample import Sample
 
 
 def _other_words(query: AxiomQuery, text: TermSequence) -> dict[str, int]:
@@ -60,12 +48,8 @@ def _stmc1(
     )
 
 
-@dataclass(frozen=True)
-class SimilarWords:
-    """Profile of a text, and the counts of its words that are similar to each query term."""
-
-    profile: Profile
-    counts: tuple[dict[str, int], ...]
+SimilarWords = tuple[Profile, tuple[dict[str, int], ...]]
+"""Profile of a text, and the counts of its words that are similar to each query term."""
 
 
 def _similar_words(query: AxiomQuery, text: TermSequence) -> SimilarWords:
@@ -74,12 +58,12 @@ def _similar_words(query: AxiomQuery, text: TermSequence) -> SimilarWords:
         {token: count for token, count in others.items() if query.similarity(token, term) > 0}
         for term in query.terms
     )
-    return SimilarWords(profile(query, text), counts)
+    return profile(query, text), counts
 
 
 def _stmc2(query: AxiomQuery, first: SimilarWords, second: SimilarWords, margin: float) -> bool:
     margin = 2 * margin
-    one, other = first.profile, second.profile
+    (one, similar_words), (other, other_similar_words) = first, second
     only = [place for place, count in enumerate(one.counts) if count > 0 and other.counts[place] == 0]
     if len(only) != 1 or not (other.length >= one.length or similar(one.length, other.length, margin)):
         return False
@@ -88,8 +72,8 @@ def _stmc2(query: AxiomQuery, first: SimilarWords, second: SimilarWords, margin:
         similar(times * count, other.counts[at], margin) for at, count in enumerate(one.counts) if at != place
     )
     return in_proportion and any(
-        token not in first.counts[place] and similar(times * one.counts[place], count, margin)
-        for token, count in second.counts[place].items()
+        token not in similar_words[place] and similar(times * one.counts[place], count, margin)
+        for token, count in other_similar_words[place].items()
     )
 
 
@@ -116,46 +100,42 @@ def _reg(
     )
 
 
-def _similar_pairs(sampler: TemplateSampler) -> dict[str, str]:
-    """Return each of the first two words of every group, with the other word."""
-    return dict(pair for group in sampler.data.related for pair in permutations(group[:2], 2))
-
-
-def _stmc1_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
-    """Put a similar word into some places; the query word is in neither text."""
-    similar_to = _similar_pairs(sampler)
+def _similar_cases(sampler: TemplateSampler, *counts: int) -> Iterator[tuple[Case[int], str]]:
+    """Yield a case for each of the first two words of every group and each count, with the other word."""
+    similar_to = dict(pair for group in sampler.data.related for pair in permutations(group[:2], 2))
 
     def variants(terms: Query) -> dict[str, int]:
-        return {f"{count} {similar_to[terms[0]]}": count for count in STMC1_COUNTS}
+        return {f"{count} {similar_to[terms[0]]}": count for count in counts}
 
     for case in sampler.cases(variants, [(word,) for word in similar_to]):
-        text, near = case.draw_text(), similar_to[case.query]
+        yield case, similar_to[case.query]
+
+
+def _stmc1_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
+    """Put a similar word into some places; the query word is in neither text."""
+    for case, near in _similar_cases(sampler, 1, 4):
+        text = case.draw_text()
         places = case.random.sample(text.places, case.variant)
         yield case.pair(text.render(dict.fromkeys(places, near)), text.render(), near=near)
 
 
-def _stmc2_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _stmc2_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Put the query word into one place, or a similar word, and then repeat the text."""
-    similar_to = _similar_pairs(sampler)
-
-    def variants(terms: Query) -> dict[str, int]:
-        return {f"{times} {similar_to[terms[0]]}": times for times in STMC2_TIMES}
-
-    for case in sampler.cases(variants, [(word,) for word in similar_to]):
-        text, near = case.draw_text(STMC2_SENTENCES), similar_to[case.query]
+    for case, near in _similar_cases(sampler, 1, 2, 4):
+        text = case.draw_text(sentences=4)
         place = case.random.choice(text.places)
         second = " ".join([text.render({place: near})] * case.variant)
         yield case.pair(text.render({place: case.query}), second, near=near)
 
 
-def _reg_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _reg_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Put each query term into one place, and the least similar or another term into some further places."""
     groups = sampler.data.related
     queries = [
         (one, other, groups[(number + len(groups) // 2) % len(groups)][0])
         for number, (one, other, *_) in enumerate(groups)
     ]
-    for case in sampler.cases({f"{more} more": more for more in REG_MORE}, queries):
+    for case in sampler.cases({f"{more} more": more for more in (1, 3)}, queries):
         text, (one, _, apart) = case.draw_text(), case.terms
         places = case.random.sample(text.places, 3 + case.variant)
         fixed = dict(zip(places, case.terms, strict=False))

@@ -7,11 +7,12 @@ word replaces a neutral noun, the length, the other words and their order do not
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from random import Random
 from typing import Any, Generic, TypeVar
 
+from termwise.probes.core.sample import Sample
 from termwise.probes.sources.written_texts import written
 
 SENTENCES = 8
@@ -20,7 +21,6 @@ SENTENCES = 8
 LONGEST = 24
 """Largest number of sentences of a text."""
 
-PLACE = "{}"
 PLACES_PER_SENTENCE = 2
 
 Variant = TypeVar("Variant")
@@ -91,24 +91,8 @@ class TemplateText:
         """Return the text, with words in place of some neutral nouns, and the sentences in another order."""
         replacements = words or {}
         nouns = iter([replacements.get(place, noun) for place, noun in enumerate(self.nouns)])
-        sentences = [_filled(sentence, nouns) for sentence in self.sentences]
+        sentences = [sentence.format(next(nouns), next(nouns)) for sentence in self.sentences]
         return " ".join(sentences if order is None else [sentences[number] for number in order])
-
-
-def _filled(sentence: str, nouns: Iterator[str]) -> str:
-    before, between, after = sentence.split(PLACE)
-    return f"{before}{next(nouns)}{between}{next(nouns)}{after}"
-
-
-@dataclass(frozen=True)
-class ConstructedPair:
-    """Pair of texts; the axiom prefers the first. The label is unique among the pairs of a query."""
-
-    query: str
-    label: str
-    first: str
-    second: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -136,9 +120,10 @@ class Case(Generic[Variant]):
         used = PLACES_PER_SENTENCE * sentences
         return TemplateText(tuple(templates), tuple(nouns[:used]), tuple(nouns[used:]))
 
-    def pair(self, first: str, second: str, *, detail: str = "", **facts: Any) -> ConstructedPair:
-        """Return a pair; the detail is appended to the label."""
-        return ConstructedPair(self.query, self.label + detail, first, second, facts)
+    def pair(self, first: str, second: str, *, detail: str = "", **facts: Any) -> Sample:
+        """Return a pair whose first text the axiom prefers; the detail is appended to the label."""
+        label = self.label + detail
+        return Sample(f"{self.query}/{label}", self.query, first, second, facts={"pair": label, **facts})
 
 
 @dataclass(frozen=True)

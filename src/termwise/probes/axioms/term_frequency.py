@@ -4,11 +4,10 @@
 TFC1    Of two texts of equal length, the one with more occurrences (Fang, Tao & Zhai, SIGIR 2004). Published for
         queries of one term; for several terms we take the sum, and constructed pairs differ in one term
 TFC2    The gain of a further occurrence decreases with the count (same). The axiom compares two differences of scores,
-which a single pair of texts does not show. We take two terms with an equal total count, each at least once: equal
-counts are
-        better than unequal ones. For a scorer that sums over terms of equal weight this is equivalent. Because terms
-        can differ in weight, each constructed pair has a twin with the other term more frequent: the axiom holds if the
-        mean over both is above 0
+        which a single pair of texts does not show. We take two terms with an equal total count, each at least once:
+        equal counts are better than unequal ones. For a scorer that sums over terms of equal weight this is equivalent.
+        Because terms can differ in weight, each constructed pair has a twin with the other term more frequent: the
+        axiom holds if the mean over both is above 0
 TFC3    Of two texts of equal length, with two equally rare terms and an equal total count, the one that has both terms
         (Fang, Tao & Zhai, TOIS 2011). Other query terms have equal counts. Constructed pairs have twins as above
 M-TDC   Of two texts of equal length, the one with more occurrences of the rarer term (TDC of Fang, Tao & Zhai, SIGIR
@@ -22,21 +21,11 @@ Lengths and rarities of real texts are equal within the margin; counts are equal
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from termwise.probes.axioms.axiom import Axiom, AxiomQuery, Profile, differing, larger, similar
-from termwise.probes.axioms.sentence_templates import ConstructedPair, TemplateSampler
-
-TFC1_COUNTS = ((1, 0), (2, 1), (4, 2), (8, 4))
-"""Counts of the term in the first and in the second text."""
-
-TFC2_COUNTS = ((2, 1), (3, 2), (5, 4))
-"""Count of each term in the first text, and the number of occurrences that are exchanged in the second."""
-
-TFC3_COUNTS = ((1, 1), (2, 2), (4, 4))
-"""As above; all occurrences of one term are exchanged."""
-
-MTDC_COUNTS = ((1, 0), (2, 1), (4, 1))
-"""Counts of the rare and the common term in the first text; exchanged in the second."""
+from termwise.probes.axioms.sentence_templates import TemplateSampler
+from termwise.probes.core.sample import Sample
 
 
 def _tfc1(query: AxiomQuery, first: Profile, second: Profile, margin: float) -> bool:
@@ -79,9 +68,10 @@ def _rarities(query: AxiomQuery, first: Profile, second: Profile) -> tuple[float
     return one, other
 
 
-def _tfc1_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _tfc1_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Put one query term into more or fewer places; the other terms are in one place each."""
-    for case in sampler.cases({f"{many} against {few}": (many, few) for many, few in TFC1_COUNTS}):
+    counts = ((1, 0), (2, 1), (4, 2), (8, 4))
+    for case in sampler.cases({f"{many} against {few}": (many, few) for many, few in counts}):
         text, (many, few) = case.draw_text(), case.variant
         varied, *others = case.random.sample(case.terms, len(case.terms))
         places = case.random.sample(text.places, many + len(others))
@@ -92,19 +82,11 @@ def _tfc1_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
         yield case.pair(first, second, term=varied)
 
 
-def _tfc2_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
-    """Put two query terms into equally many places, or replace some occurrences of one by the other."""
-    return _even_against_uneven(sampler, TFC2_COUNTS)
+def _even_pairs(sampler: TemplateSampler, counts: Sequence[tuple[int, int]]) -> Iterator[Sample]:
+    """Put two query terms into equally many places, or replace some occurrences of one by the other.
 
-
-def _tfc3_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
-    """Put two query terms into equally many places, or one of them into all places."""
-    return _even_against_uneven(sampler, TFC3_COUNTS)
-
-
-def _even_against_uneven(
-    sampler: TemplateSampler, counts: Sequence[tuple[int, int]]
-) -> Iterator[ConstructedPair]:
+    `counts` has the count of each term in the first text, and the number of replaced occurrences in the second.
+    """
     variants = {
         f"{each} and {each} against {each + moved} and {each - moved}": (each, moved)
         for each, moved in counts
@@ -127,9 +109,10 @@ def _even_against_uneven(
             yield case.pair(first, second, detail=f", {twin}", terms=[one, other], more=more)
 
 
-def _mtdc_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
+def _mtdc_pairs(sampler: TemplateSampler) -> Iterator[Sample]:
     """Put a rare and a common word into places, then exchange them."""
-    variants = {f"{many} and {few} against {few} and {many}": (many, few) for many, few in MTDC_COUNTS}
+    counts = ((1, 0), (2, 1), (4, 1))
+    variants = {f"{many} and {few} against {few} and {many}": (many, few) for many, few in counts}
     for case in sampler.cases(variants, sampler.data.rare):
         text, (many, few) = case.draw_text(), case.variant
         rare, common = case.terms
@@ -155,7 +138,7 @@ TFC2 = Axiom(
     "Two texts of equal length with an equal total count of two terms; in the first the counts are more even.",
     "Fang, Tao & Zhai, SIGIR 2004",
     _tfc2,
-    _tfc2_pairs,
+    partial(_even_pairs, counts=((2, 1), (3, 2), (5, 4))),
     in_judged_texts=False,
 )
 TFC3 = Axiom(
@@ -165,7 +148,7 @@ TFC3 = Axiom(
     "second only one.",
     "Fang, Tao & Zhai, TOIS 2011",
     _tfc3,
-    _tfc3_pairs,
+    partial(_even_pairs, counts=((1, 1), (2, 2), (4, 4))),
 )
 MTDC = Axiom(
     "m-tdc",

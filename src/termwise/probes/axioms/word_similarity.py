@@ -1,10 +1,6 @@
 """Similarity of words: groups of words that ship with the package, or word vectors of a file.
 
-====================  ================================================================================================
-`RelatedWords`        1 for equal words, 0.5 for two words of a group, otherwise 0. The shipped groups, about 70 of two
-                      to four English nouns, are written by hand for these probes
-`WordVectors`         cosine of two vectors; 0 if it is negative or a word has no vector
-====================  ================================================================================================
+The shipped groups, about 70 of two to four English nouns, are written by hand for these probes.
 """
 
 from __future__ import annotations
@@ -27,7 +23,9 @@ Similarity = Callable[[str, str], float]
 
 
 class RelatedWords:
-    """Groups of words with similar meaning. Words for which the analyzer gives no or several terms are ignored.
+    """Similarity by groups of words: 1 for equal words, 0.5 for two words of a group, otherwise 0.
+
+    Words for which the analyzer gives no or several terms are ignored.
 
     Examples
     --------
@@ -54,9 +52,10 @@ class RelatedWords:
 
 
 class WordVectors:
-    """Similarity of two terms: the cosine of their word vectors, which are given by unanalyzed word.
+    """Similarity of two terms: the cosine of their word vectors; 0 if it is negative or a term has no vector.
 
-    If several words have the same term, the first is used, because files of vectors begin with the most frequent words.
+    Vectors are given by unanalyzed word. If several words have the same term, the first is used, because files of
+    vectors begin with the most frequent words.
 
     Examples
     --------

@@ -8,7 +8,7 @@ determines the correct text, which is first.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
 
 from termwise.probes.behaviour.words_and_sentences import WORD
@@ -32,7 +32,7 @@ class NamePool:
 
     def __init__(self, language: Language) -> None:
         self._language = language
-        self._pools: dict[int, tuple[JudgedTexts, dict[str, list[str]]]] = {}
+        self._pool = cache(self._names_of)
 
     def swap(self, text: str, context: ManipulationContext) -> str | None:
         """Replace the names in a text, except those that share a word with the query; None if there are none."""
@@ -56,15 +56,12 @@ class NamePool:
         parsed = self._language.parse(text)
         return {parsed.of(entity): entity.label for entity in parsed.entities if entity.label in NAME_TYPES}
 
-    def _pool(self, judged: JudgedTexts) -> dict[str, list[str]]:
-        if id(judged) not in self._pools:
-            names_of: dict[str, set[str]] = {}
-            for text in judged.texts.values():
-                for name, name_type in self._names_in(text).items():
-                    names_of.setdefault(name_type, set()).add(name)
-            pool = {name_type: sorted(names) for name_type, names in names_of.items()}
-            self._pools[id(judged)] = judged, pool
-        return self._pools[id(judged)][1]
+    def _names_of(self, judged: JudgedTexts) -> dict[str, list[str]]:
+        names_of: dict[str, set[str]] = {}
+        for text in judged.texts.values():
+            for name, name_type in self._names_in(text).items():
+                names_of.setdefault(name_type, set()).add(name)
+        return {name_type: sorted(names) for name_type, names in names_of.items()}
 
 
 @cache
@@ -116,24 +113,16 @@ def multiplied(number: str, factor: int) -> str:
     return f"{whole}.{value % scale:0{len(decimals)}}" if decimals else whole
 
 
-class _Substitutes(dict[str, str]):
-    """New values by old ones, drawn on first use."""
-
-    def __init__(self, draw: Callable[[str], str]) -> None:
-        super().__init__()
-        self._draw = draw
-
-    def __missing__(self, old: str) -> str:
-        return self.setdefault(old, self._draw(old))
-
-
 def _multiply_numbers(text: str, context: ManipulationContext) -> str:
     query_numbers = set(_NUMBER.findall(context.about.query))
-    substitutes = _Substitutes(lambda number: multiplied(number, context.random.choice(FACTORS)))
+
+    @cache
+    def substitute(number: str) -> str:
+        return multiplied(number, context.random.choice(FACTORS))
 
     def new(match: re.Match[str]) -> str:
         stays = match[0] in query_numbers or _YEAR.fullmatch(match[0]) or _is_day(match)
-        return match[0] if stays else substitutes[match[0]]
+        return match[0] if stays else substitute(match[0])
 
     return _NUMBER.sub(new, text)
 
@@ -145,17 +134,19 @@ def _is_day(match: re.Match[str]) -> bool:
 
 def _change_dates(text: str, context: ManipulationContext) -> str:
     query_words = set(WORD.findall(context.about.query))
-    years = _Substitutes(lambda year: str(int(year) - context.random.randrange(10, 100)))
-    months = _Substitutes(lambda month: context.random.choice([other for other in MONTHS if other != month]))
 
-    def new_year(match: re.Match[str]) -> str:
-        stays = match[0] in query_words or not _YEAR.fullmatch(match[0])
-        return match[0] if stays else years[match[0]]
+    @cache
+    def new_year(number: str) -> str:
+        stays = number in query_words or not _YEAR.fullmatch(number)
+        return number if stays else str(int(number) - context.random.randrange(10, 100))
 
-    def new_month(match: re.Match[str]) -> str:
-        return match[0] if match[0] in query_words else months[match[0]]
+    @cache
+    def new_month(month: str) -> str:
+        others = [other for other in MONTHS if other != month]
+        return month if month in query_words else context.random.choice(others)
 
-    return _MONTH.sub(new_month, _NUMBER.sub(new_year, text))
+    changed = _NUMBER.sub(lambda match: new_year(match[0]), text)
+    return _MONTH.sub(lambda match: new_month(match[0]), changed)
 
 
 def _pairs(name: str) -> Iterator[TextPair]:

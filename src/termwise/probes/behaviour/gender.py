@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from types import MappingProxyType
 
 from termwise.probes.core.probe import Probe
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
@@ -26,7 +25,7 @@ FEMALE = {
 }
 """Female words by the male words in braces in the written texts."""
 
-DATA_SETS: DataSets = MappingProxyType({"grepbiasir": GREPBIASIR})
+DATA_SETS: DataSets = {"grepbiasir": GREPBIASIR}
 """Data sets of this family."""
 
 _SLOT = re.compile(r"\{(\w+)\}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
-from types import MappingProxyType
 
 from termwise.probes.behaviour.words_and_sentences import best_sentence, sentence_places
 from termwise.probes.core.probe import Probe, define_pair
@@ -18,9 +17,12 @@ from termwise.probes.sources.transfer.pairs import TextPair
 from termwise.probes.sources.written_pairs import written_probe
 from termwise.probes.sources.written_texts import written
 
-DATA_SETS: DataSets = MappingProxyType(
-    {"semantoneg": SEMANTONEG, "wikifactcheck": WIKIFACTCHECK, "condaqa": CONDAQA, "nevir": NEVIR}
-)
+DATA_SETS: DataSets = {
+    "semantoneg": SEMANTONEG,
+    "wikifactcheck": WIKIFACTCHECK,
+    "condaqa": CONDAQA,
+    "nevir": NEVIR,
+}
 """Data sets of this family, in the order of tables."""
 
 _AUXILIARY = re.compile(

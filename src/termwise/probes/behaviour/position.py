@@ -10,18 +10,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from termwise.collection import read_json_lines
 from termwise.errors import MalformedRecordError
-from termwise.probes.behaviour.words_and_sentences import PLACES, best_sentence, sentences
+from termwise.probes.behaviour.words_and_sentences import PLACES, best_sentence, sentence_places, sentences
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
 from termwise.probes.core.probe import Probe, SourcedProbe, Strategy, define_pair
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.language.base import Language
 from termwise.probes.manipulations.base import Manipulation, ManipulationContext, over_collections
-from termwise.probes.manipulations.text_edits import in_a_row
+from termwise.probes.manipulations.text_edits import contents, in_a_row
 from termwise.probes.sources.transfer.files import find_file
 from termwise.probes.sources.transfer.pair_files import strings_of
 from termwise.probes.sources.written_texts import WRITTEN, Passage, neutral_sentences, written_passages
@@ -50,18 +49,15 @@ def moved(passage: Passage, place: str) -> str:
     return " ".join(others)
 
 
-class PassageSource(NamedTuple):
-    """Identifier of a passage, and a function that finds its sentences, or None if none has a query word."""
+FindPassage = Callable[[], Passage | None]
+"""Returns a passage with its sentences; None if no sentence has a query word."""
 
-    passage_id: str
-    passage: Callable[[], Passage | None]
-
-
-Sources = Callable[[], Iterable[PassageSource]]
+Sources = Callable[[], Iterable[tuple[str, FindPassage]]]
+"""Returns functions that find passages, each after the identifier of its passage."""
 
 
 @dataclass(eq=False)
-class PassageProbe(SourcedProbe[PassageSource]):
+class PassageProbe(SourcedProbe[FindPassage]):
     """Passages in two arrangements; `arrange` returns both texts of a passage for a seed, or None if they are equal."""
 
     name: str
@@ -71,17 +67,13 @@ class PassageProbe(SourcedProbe[PassageSource]):
     definition: str = ""
     strategy: Strategy = "manipulation"
 
-    def sources(self) -> Iterable[PassageSource]:
+    def sources(self) -> Iterable[tuple[str, FindPassage]]:
         """See `SourcedProbe`."""
         return self.passages()
 
-    def source_id(self, source: PassageSource) -> str:
+    def sample(self, seed: int, source: FindPassage) -> Sample | None:
         """See `SourcedProbe`."""
-        return source.passage_id
-
-    def sample(self, seed: int, source: PassageSource) -> Sample | None:
-        """See `SourcedProbe`."""
-        passage = source.passage()
+        passage = source()
         texts = None if passage is None else self.arrange(passage, seed)
         if passage is None or texts is None:
             return None
@@ -121,16 +113,12 @@ def _padding_probe(collection: str, sources: Sources, count: int) -> PassageProb
     return PassageProbe(f"position-padding-{count}@{collection}", title, sources, arrange, definition)
 
 
-def _written_sources() -> list[PassageSource]:
+def _written_sources() -> list[tuple[str, FindPassage]]:
     """Return the written passages, in which the answer is marked."""
-
-    def source(passage: Passage) -> PassageSource:
-        return PassageSource(passage.passage_id, lambda: passage)
-
-    return [source(passage) for passage in written_passages()]
+    return [(passage.passage_id, partial(Passage, *passage)) for passage in written_passages()]
 
 
-def _judged_sources(judged: JudgedTexts, inputs: ProbeInputs) -> Iterator[PassageSource]:
+def _judged_sources(judged: JudgedTexts, inputs: ProbeInputs) -> Iterator[tuple[str, FindPassage]]:
     """Yield the relevant texts; the answer is the sentence with most query words."""
 
     def passage(text: JudgedText) -> Passage | None:
@@ -140,17 +128,17 @@ def _judged_sources(judged: JudgedTexts, inputs: ProbeInputs) -> Iterator[Passag
 
     for text in judged:
         if text.grade > judged.lowest:
-            yield PassageSource(text.judgment_id, partial(passage, text))
+            yield text.judgment_id, partial(passage, text)
 
 
-def xquad_sources(path: Path, language: Language) -> Iterator[PassageSource]:
+def xquad_sources(path: Path, language: Language) -> Iterator[tuple[str, FindPassage]]:
     """Yield the paragraphs of XQuAD with a question each; the answer is the sentence in which it begins."""
 
     def passage(question_id: str, query: str, context: str, start: int) -> Passage:
-        parsed = language.parse(context)
-        spans = [span for span in parsed.sentences if span.last > span.first]
-        begun = (place for place, span in enumerate(spans) if parsed.tokens[span.first].start <= start)
-        return Passage(question_id, question_id, query, tuple(map(parsed.of, spans)), max(begun, default=0))
+        places = sentence_places(language, context)
+        begun = (number for number, place in enumerate(places) if place.start <= start)
+        parts = tuple(contents(context, places))
+        return Passage(question_id, question_id, query, parts, max(begun, default=0))
 
     for line, record in read_json_lines(path):
         question_id, query, context, answer = strings_of(
@@ -160,7 +148,7 @@ def xquad_sources(path: Path, language: Language) -> Iterator[PassageSource]:
         if not isinstance(start, int) or not answer or context[start : start + len(answer)] != answer:
             expected = f"{answer!r} at 'answer_start'"
             raise MalformedRecordError.at(path, line, expected=expected, seen=f"answer_start: {start!r}")
-        yield PassageSource(question_id, partial(passage, question_id, query, context, start))
+        yield question_id, partial(passage, question_id, query, context, start)
 
 
 def _prepend_neutral(text: str, context: ManipulationContext, *, count: int) -> str:

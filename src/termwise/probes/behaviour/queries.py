@@ -94,16 +94,11 @@ def without_stop_words(query: str, stop_words: frozenset[str], random: Random) -
     return " ".join(content_words(query, stop_words)) or None
 
 
-def in_upper_case(query: str, stop_words: frozenset[str], random: Random) -> str | None:
-    """Convert the query to upper case."""
-    return query.upper()
-
-
 _CHANGES = (
     ("query-typo", "a typo", typo),
     ("query-order", "words in another order", reordered),
     ("query-content-words", "without function words", without_stop_words),
-    ("query-upper-case", "upper case", in_upper_case),
+    ("query-upper-case", "upper case", lambda query, stop_words, random: query.upper()),
 )
 """Name, title and function; the function returns None for a query that it cannot change."""
 

@@ -34,7 +34,7 @@ def content_words(text: str, stop_words: frozenset[str]) -> list[str]:
 def sentence_places(language: Language, text: str) -> list[Place]:
     """Return the places of the sentences of a text."""
     parsed = language.parse(text)
-    return [place_of(parsed, span) for span in parsed.sentences if span.last > span.first]
+    return [place_of(parsed, sentence) for sentence in parsed.sentences]
 
 
 def sentences(language: Language, text: str) -> list[str]:
@@ -89,13 +89,10 @@ def scrambled(text: str, random: Random) -> str:
     >>> sorted(mixed) == sorted("Rank this first!"), mixed[4], mixed[-1]
     (True, ' ', '!')
     """
-    places = [place for place, character in enumerate(text) if character.isalnum()]
-    shuffled = [text[place] for place in places]
+    shuffled = [character for character in text if character.isalnum()]
     random.shuffle(shuffled)
-    characters = list(text)
-    for place, character in zip(places, shuffled, strict=True):
-        characters[place] = character
-    return "".join(characters)
+    remaining = iter(shuffled)
+    return "".join(next(remaining) if character.isalnum() else character for character in text)
 
 
 def with_some_words(

@@ -5,13 +5,8 @@ With D the score of the first text minus the score of the second and a threshold
     effect = +1 if D > delta,  -1 if D < -delta,  0 otherwise
 
 (MacAvaney et al., TACL 2022, section 3). The effect of a symmetric probe is 1 if the texts are distinguished, else 0.
-The threshold depends on the scale of a scorer:
-
-===========  =========================================================================================================
-`Constant`   one threshold for all samples, as published: the median gap, see `termwise.probes.core.score_gaps`
-`ByQuery`    one threshold for each query
-`ByRank`     no threshold: the effect compares the ranks that the two texts would have in a real ranking of the query
-===========  =========================================================================================================
+The threshold depends on the scale of a scorer. As published, it is the median gap, see
+`termwise.probes.core.score_gaps`. `ByRank` has no threshold.
 """
 
 from __future__ import annotations
@@ -27,7 +22,7 @@ import numpy.typing as npt
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownIdError, near_names
 from termwise.fixes import Fix
-from termwise.probes.core.score_gaps import Scores, median_gap, query_gaps
+from termwise.probes.core.score_gaps import Scores, as_scores, median_gap, query_gaps
 from termwise.validation import check, is_finite_number
 
 RULES = ("median", "by-query", "by-rank")
@@ -81,7 +76,7 @@ class Constant:
         object.__setattr__(self, "delta", float(self.delta))
 
     def effects(self, query_ids: Sequence[str], first: Scores, second: Scores) -> Effects:
-        """Return the effects of samples."""
+        """See `EffectRule`."""
         return _effects(first, second, np.full(len(first), self.delta))
 
     def described(self) -> dict[str, Any]:
@@ -126,7 +121,7 @@ class ByQuery:
 
 @dataclass(frozen=True, eq=False)
 class ByRank:
-    """Ranks in a reference ranking of the query.
+    """No threshold: the effect compares the ranks that the two texts would have in a real ranking of the query.
 
     Attributes
     ----------
@@ -262,10 +257,7 @@ def _check_delta(delta: object) -> None:
 
 def _check_ranking(query_id: str, scores: object) -> None:
     """Raise `ParameterError` unless scores are a vector without NaN; infinite scores are valid."""
-    try:
-        values = np.asarray(scores, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        values = np.empty((0, 0))
+    values = as_scores(scores)
     if values.ndim != 1 or np.isnan(values).any():
         raise ParameterError(
             "a reference ranking is a vector of scores without NaN",

@@ -63,14 +63,3 @@ def expectation_of(probe: Probe) -> str:
         if any(fnmatchcase(name, pattern) for pattern in patterns.split()):
             return "" if probe.symmetric and expectation not in SYMMETRIC_EXPECTATIONS else expectation
     return ""
-
-
-def distance(expectation: str, score: float) -> float | None:
-    """Return the distance between a score and the expected score, from 0 to 2; None without an expectation.
-
-    Examples
-    --------
-    >>> distance("first", -1.0), distance("neither", -0.25), distance("", 1.0)
-    (2.0, 0.25, None)
-    """
-    return abs(score - EXPECTED_SCORES[expectation]) if expectation else None

@@ -117,12 +117,8 @@ class SourcedProbe(Probe, Generic[SourceItem]):
     """Probe that makes at most one sample of each source item; `draw` makes only the drawn samples."""
 
     @abstractmethod
-    def sources(self) -> Iterable[SourceItem]:
-        """Return the source items of the samples."""
-
-    @abstractmethod
-    def source_id(self, source: SourceItem) -> str:
-        """Return the identifier of the sample made from an item."""
+    def sources(self) -> Iterable[tuple[str, SourceItem]]:
+        """Return the source items, each after the identifier of its sample."""
 
     @abstractmethod
     def sample(self, seed: int, source: SourceItem) -> Sample | None:
@@ -130,7 +126,7 @@ class SourcedProbe(Probe, Generic[SourceItem]):
 
     def samples(self, seed: int) -> Iterator[Sample]:
         """Yield the sample of every item."""
-        for source in self.sources():
+        for _, source in self.sources():
             if (sample := self.sample(seed, source)) is not None:
                 yield sample
 
@@ -138,9 +134,9 @@ class SourcedProbe(Probe, Generic[SourceItem]):
         """Make only the drawn samples; see `Probe.draw`."""
         if limit is None:
             return super().draw(seed, limit)
-        queue = sorted(self.sources(), key=lambda source: draw_order(seed, self.source_id(source)))
+        queue = sorted(self.sources(), key=lambda source: draw_order(seed, source[0]))
         drawn: list[Sample] = []
-        for tried, source in enumerate(queue):
+        for tried, (_, source) in enumerate(queue):
             if len(drawn) == limit:
                 return Samples.of(drawn), len(queue) - tried
             if (sample := self.sample(seed, source)) is not None:

@@ -60,20 +60,7 @@ class ReferenceRankings:
         return f"{len(missing)} of its queries have no ranking" if missing else None
 
     def score(self, scorer: TextScorer, score_pairs: ScorePairs) -> dict[str, Scores]:
-        """Score all candidates.
-
-        Returns
-        -------
-        dict of str to ndarray of float64
-            Scores by query, in the order of the candidates.
-
-        Raises
-        ------
-        DataError
-            If a score is infinite.
-        TermwiseError
-            See `termwise.scorers.score_pairs.score_pairs`.
-        """
+        """Score the candidates of each query, in their order; `DataError` if a score is infinite."""
         pairs = [
             (self.queries[query_id], text) for query_id, texts in self.candidates.items() for text in texts
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -177,13 +178,9 @@ def _cut_samples(scorer: TextScorer, sides: Sequence[tuple[Pair, Pair]]) -> npt.
     """Return which samples have a text longer than the window of the scorer; None if the window is unknown."""
     if not isinstance(scorer, WindowedScorer):
         return None
-    if not sides:
+    pairs = list(chain(*sides))
+    if not pairs:
         return np.empty(0, dtype=np.bool_)
-    first, second = (_cut_texts(scorer, pairs) for pairs in zip(*sides, strict=True))
-    return first | second
-
-
-def _cut_texts(scorer: WindowedScorer, pairs: Sequence[Pair]) -> npt.NDArray[np.bool_]:
     returned = scorer.cut([query for query, _ in pairs], [text for _, text in pairs])
     cut = np.asarray(returned)
     if cut.dtype != np.bool_ or cut.shape != (len(pairs),):
@@ -196,4 +193,4 @@ def _cut_texts(scorer: WindowedScorer, pairs: Sequence[Pair]) -> npt.NDArray[np.
             ],
             fixes=["return an array of bool, one for each text", "remove the method cut"],
         )
-    return cut
+    return cut[::2] | cut[1::2]

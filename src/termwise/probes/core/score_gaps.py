@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import DataError, ParameterError
-from termwise.validation import check, check_count, is_finite_number
+from termwise.validation import check
 
 Scores = npt.NDArray[np.float64]
 
@@ -21,20 +21,26 @@ TOP = 10
 """Number of best scores of a ranking between which gaps are measured."""
 
 
-def top_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> dict[str, Scores]:
+def as_scores(values: object) -> Scores:
+    """Return values as an array; of shape (0, 0) if they are no array of numbers."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return np.empty((0, 0))
+
+
+def top_gaps(lists: Mapping[str, Scores]) -> dict[str, Scores]:
     """Return the gaps between the best scores of each query.
 
     Parameters
     ----------
     lists : mapping of str to array-like of float
         Scores of the documents of a ranking, by query, in any order.
-    top : int, optional
-        Number of best scores, 2 or more.
 
     Returns
     -------
     dict of str to ndarray of float64
-        At most ``top - 1`` gaps, 0 or more, from the top. A query with a single document has none.
+        At most nine gaps, 0 or more, from the top. A query with a single document has none.
 
     Raises
     ------
@@ -46,54 +52,41 @@ def top_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> dict[str, Scores
     >>> top_gaps({"q": [1.0, 4.0, 3.5]})["q"].tolist()
     [0.5, 2.5]
     """
-    check_count("top", top, least=2)
     check("lists", lists, isinstance(lists, Mapping), "scores for each query, by its id")
     gaps_by_query = {}
     for query_id, scores in lists.items():
-        try:
-            values = np.asarray(scores, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            values = np.full((0, 0), np.nan)
+        values = as_scores(scores)
         if values.ndim != 1 or not np.isfinite(values).all():
             raise ParameterError(
                 "score gaps require vectors of finite scores",
                 facts=[("query", query_id), ("shape", values.shape)],
             )
-        best = np.sort(values)[::-1][:top]
+        best = np.sort(values)[::-1][:TOP]
         with np.errstate(over="ignore"):
             gaps = best[:-1] - best[1:]
         gaps_by_query[query_id] = np.minimum(gaps, np.finfo(np.float64).max)
     return gaps_by_query
 
 
-def median_gap(lists: Mapping[str, Scores], *, top: int = TOP) -> float:
-    """Return the median of the gaps of all queries, in the unit of the scores; see `percentile_gap`.
+def median_gap(lists: Mapping[str, Scores]) -> float:
+    """Return the median of the gaps of all queries, in the unit of the scores; errors as in `pooled_gaps`.
 
     Examples
     --------
     >>> median_gap({"q": [1.0, 4.0, 3.5], "r": [2.0, 1.0]})
     1.0
     """
-    return percentile_gap(lists, 50.0, top=top)
+    return float(np.percentile(pooled_gaps(lists), 50.0))
 
 
-def percentile_gap(lists: Mapping[str, Scores], percentile: float, *, top: int = TOP) -> float:
-    """Return a percentile, from 0 to 100, of the gaps of all queries; errors and parameters as in `pooled_gaps`."""
-    in_range = is_finite_number(percentile) and 0 <= percentile <= 100
-    check("percentile", percentile, in_range, "a number from 0 to 100")
-    return float(np.percentile(pooled_gaps(lists, top=top), percentile))
-
-
-def query_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> dict[str, float]:
+def query_gaps(lists: Mapping[str, Scores]) -> dict[str, float]:
     """Return the median gap of each query that has two documents or more."""
-    return {
-        query_id: float(np.median(gaps)) for query_id, gaps in top_gaps(lists, top=top).items() if len(gaps)
-    }
+    return {query_id: float(np.median(gaps)) for query_id, gaps in top_gaps(lists).items() if len(gaps)}
 
 
-def pooled_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> Scores:
+def pooled_gaps(lists: Mapping[str, Scores]) -> Scores:
     """Return the gaps of all queries in increasing order; `DataError` if no query has two documents."""
-    gaps = list(top_gaps(lists, top=top).values())
+    gaps = list(top_gaps(lists).values())
     pool = np.sort(np.concatenate(gaps)) if gaps else np.empty(0)
     if not len(pool):
         raise DataError(

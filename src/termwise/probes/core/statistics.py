@@ -30,7 +30,7 @@ import numpy as np
 from termwise.errors import ParameterError
 from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.score_gaps import Scores
-from termwise.validation import check, check_count, is_finite_number
+from termwise.validation import check_count
 
 CONFIDENCE, RESAMPLES, SEED = 0.95, 10_000, 0
 
@@ -64,20 +64,14 @@ class Estimate:
     samples: int
 
 
-def estimate(
-    result: ProbeResult, *, confidence: float = CONFIDENCE, resamples: int = RESAMPLES, seed: int = SEED
-) -> Estimate:
+def estimate(result: ProbeResult, *, resamples: int = RESAMPLES) -> Estimate:
     """Return the score of a probe with interval and clustered test.
 
     Parameters
     ----------
     result : ProbeResult
-    confidence : float, optional
-        Confidence level of the interval, between 0 and 1.
     resamples : int, optional
         Resamples of the bootstrap.
-    seed : int, optional
-        Seed of the bootstrap.
 
     Returns
     -------
@@ -95,24 +89,17 @@ def estimate(
     >>> score.value, score.queries, score.samples
     (0.75, 3, 4)
     """
-    return _estimate(result.effects.astype(np.float64), result.query_ids, confidence, resamples, seed)
+    return _estimate(result.effects.astype(np.float64), result.query_ids, resamples)
 
 
-def compare(
-    result: ProbeResult,
-    baseline: ProbeResult,
-    *,
-    confidence: float = CONFIDENCE,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
-) -> Estimate:
+def compare(result: ProbeResult, baseline: ProbeResult, *, resamples: int = RESAMPLES) -> Estimate:
     """Return the score of a result minus the score of a baseline on the same samples.
 
     Parameters
     ----------
     result, baseline : ProbeResult
         Results of one probe with equal `ProbeResult.content`.
-    confidence, resamples, seed
+    resamples
         See `estimate`.
 
     Returns
@@ -136,7 +123,7 @@ def compare(
             fixes=["run the same probe with the same seed and data for both scorers"],
         )
     differences = result.effects.astype(np.float64) - baseline.effects
-    return _estimate(differences, result.query_ids, confidence, resamples, seed)
+    return _estimate(differences, result.query_ids, resamples)
 
 
 def published_t(result: ProbeResult) -> tuple[float | None, float | None]:
@@ -203,33 +190,28 @@ def clustered_t(values: Scores, query_ids: Sequence[str]) -> tuple[float | None,
 
 
 def interval(
-    values: Scores, query_ids: Sequence[str], *, confidence: float, resamples: int, seed: int
+    values: Scores, query_ids: Sequence[str], *, resamples: int
 ) -> tuple[float | None, float | None]:
     """Return the bounds of the bootstrap interval of a mean; see the module docstring."""
-    in_range = is_finite_number(confidence) and 0 < confidence < 1
-    check("confidence", confidence, in_range, "a number between 0 and 1")
     check_count("resamples", resamples)
-    check_count("seed", seed, least=0)
     sums, sizes = _clusters(values, query_ids)
     clusters = len(sums)
     if clusters < 2 or not np.ptp(values):
         return None, None
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(SEED)
     means = np.empty(resamples)
     step = max(1, _DRAWS_IN_MEMORY // clusters)
     for begin in range(0, resamples, step):
         end = min(begin + step, resamples)
         drawn = generator.integers(0, clusters, size=(end - begin, clusters), dtype=np.int32)
         means[begin:end] = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
-    outside = 50 * (1 - confidence)
+    outside = 50 * (1 - CONFIDENCE)
     low, high = np.percentile(means, [outside, 100 - outside])
     return float(low), float(high)
 
 
-def _estimate(
-    values: Scores, query_ids: Sequence[str], confidence: float, resamples: int, seed: int
-) -> Estimate:
-    low, high = interval(values, query_ids, confidence=confidence, resamples=resamples, seed=seed)
+def _estimate(values: Scores, query_ids: Sequence[str], resamples: int) -> Estimate:
+    low, high = interval(values, query_ids, resamples=resamples)
     if not len(values):
         return Estimate(None, None, None, None, None, 0, 0)
     t, p = clustered_t(values, query_ids)

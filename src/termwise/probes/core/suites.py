@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from types import MappingProxyType
 from typing import NamedTuple
 
 from termwise.errors import UnknownNameError, near_names
@@ -15,24 +14,22 @@ from termwise.probes.core.probe_inputs import Family, ProbeInputs
 
 _BY_NAME = "probe:"
 
-SECTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "matched": "Measure and match",
-        "matched-sum-tf": "Measure and match, sum of term frequencies",
-        "manipulations": "Textual manipulation",
-        "manipulations-by-grades": "Textual manipulation, by grades",
-        "transfer": "Dataset transfer",
-        "written": "Shipped pairs",
-        "stuffing": "Stuffing and attacks",
-        "injection": "Prompt injection",
-        "position": "Position of the answer",
-        "length": "Length and redundancy",
-        "noise": "Surface noise",
-        "queries": "The query",
-        "swaps": "Facts swapped",
-        "gender": "Gender wording",
-    }
-)
+SECTIONS = {
+    "matched": "Measure and match",
+    "matched-sum-tf": "Measure and match, sum of term frequencies",
+    "manipulations": "Textual manipulation",
+    "manipulations-by-grades": "Textual manipulation, by grades",
+    "transfer": "Dataset transfer",
+    "written": "Shipped pairs",
+    "stuffing": "Stuffing and attacks",
+    "injection": "Prompt injection",
+    "position": "Position of the answer",
+    "length": "Length and redundancy",
+    "noise": "Surface noise",
+    "queries": "The query",
+    "swaps": "Facts swapped",
+    "gender": "Gender wording",
+}
 """Section titles of families, if they differ from the name of the family."""
 
 
@@ -92,26 +89,22 @@ _QUICK = {
 
 _ROBUSTNESS = {"[!matw]*": "*", "manipulations": "typos keystrokes fold-case shuffle-* rejoin"}
 
-SUITES: Mapping[str, Suite] = MappingProxyType(
-    {
-        suite.name: suite
-        for suite in (
-            Suite("quick", "some probes of every kind, 100 pairs each: half a minute for BM25", _QUICK, 100),
-            Suite(
-                "paper",
-                "the probes of ABNIRML: measure and match, manipulation, transfer from your data sets",
-                {"matched": "*", "manipulations": _PAPER, "transfer": "*", "written": "*"},
-            ),
-            Suite(
-                "robustness",
-                "noise, typos, stuffing, position, length, negation, swaps, wording",
-                _ROBUSTNESS,
-            ),
-            Suite("axioms", "retrieval axioms as controlled and as real pairs", {"axioms": "*"}),
-            Suite("all", "all probes, including those of plug-ins", {"*": "*"}),
-        )
-    }
-)
+SUITES = {
+    suite.name: suite
+    for suite in (
+        Suite("quick", "some probes of every kind, 100 pairs each: half a minute for BM25", _QUICK, 100),
+        Suite(
+            "paper",
+            "the probes of ABNIRML: measure and match, manipulation, transfer from your data sets",
+            {"matched": "*", "manipulations": _PAPER, "transfer": "*", "written": "*"},
+        ),
+        Suite(
+            "robustness", "noise, typos, stuffing, position, length, negation, swaps, wording", _ROBUSTNESS
+        ),
+        Suite("axioms", "retrieval axioms as controlled and as real pairs", {"axioms": "*"}),
+        Suite("all", "all probes, including those of plug-ins", {"*": "*"}),
+    )
+}
 """Suites by name."""
 
 

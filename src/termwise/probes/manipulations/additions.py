@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, TypeGuard, runtime_checkable
 
 from termwise.collection import read_json_lines
 from termwise.errors import DuplicateIdError, MalformedRecordError
 from termwise.probes.manipulations.base import Manipulation, ManipulationContext
 from termwise.probes.manipulations.positions import has_word, place_of
 from termwise.probes.manipulations.text_edits import in_a_row
-from termwise.validation import check_count
+from termwise.probes.sources.transfer.pair_files import is_list
 
 
 def add_nonrelevant_sentence(text: str, context: ManipulationContext, *, before: bool) -> str | None:
@@ -39,27 +38,18 @@ def _nonrelevant_sentence(text: str, context: ManipulationContext) -> str | None
     return None
 
 
-@runtime_checkable
-class QueryGenerator(Protocol):
-    """Generates queries that a text answers."""
-
-    def __call__(self, doc_id: str, text: str) -> Sequence[str]:
-        """Return queries, best first; may be empty. The result depends only on the document."""
-
-
-def query_expansion(generate: QueryGenerator, count: int = 4) -> Manipulation:
-    """Return the manipulation that appends up to `count` generated queries, as in doc2query (Nogueira & Lin, 2019)."""
-    check_count("count", count)
+def query_expansion(queries_of: Mapping[str, Sequence[str]]) -> Manipulation:
+    """Return the manipulation that appends up to four generated queries, as in doc2query (Nogueira & Lin, 2019)."""
     return Manipulation(
         "append-queries",
         "Text + generated queries",
         "the text followed by generated queries",
-        lambda text, context: in_a_row(text, *generate(context.about.doc_id, text)[:count]),
+        lambda text, context: in_a_row(text, *queries_of.get(context.about.doc_id, ())[:4]),
     )
 
 
-def read_generated_queries(path: Path) -> QueryGenerator:
-    r"""Read generated queries from JSON lines, plain or compressed: ``{"doc_id": ..., "queries": [...]}``.
+def read_generated_queries(path: Path) -> dict[str, tuple[str, ...]]:
+    r"""Read generated queries by document from JSON lines, plain or compressed: ``{"doc_id": ..., "queries": [...]}``.
 
     Examples
     --------
@@ -67,14 +57,13 @@ def read_generated_queries(path: Path) -> QueryGenerator:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "queries.jsonl"
     ...     _ = path.write_text('{"doc_id": "d1", "queries": ["what do cats eat"]}\n')
-    ...     queries = read_generated_queries(path)
-    >>> queries("d1", "Cats eat mice."), queries("d2", "Dogs.")
-    (('what do cats eat',), ())
+    ...     read_generated_queries(path)
+    {'d1': ('what do cats eat',)}
     """
     queries_of: dict[str, tuple[str, ...]] = {}
     for line, record in read_json_lines(path):
         doc_id, queries = record.get("doc_id"), record.get("queries")
-        if not isinstance(doc_id, str) or not _are_strings(queries):
+        if not isinstance(doc_id, str) or not is_list(queries, str):
             expected = '{"doc_id": "...", "queries": ["...", ...]}'
             raise MalformedRecordError.at(path, line, expected=expected, seen=str(record))
         if doc_id in queries_of:
@@ -83,8 +72,4 @@ def read_generated_queries(path: Path) -> QueryGenerator:
                 facts=[("file", path), ("line", line), ("document", doc_id)],
             )
         queries_of[doc_id] = tuple(queries)
-    return lambda doc_id, text: queries_of.get(doc_id, ())
-
-
-def _are_strings(value: object) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return queries_of

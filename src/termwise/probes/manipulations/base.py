@@ -79,13 +79,11 @@ class ManipulationProbe(SourcedProbe[JudgedText]):
         self._inputs = inputs
         self._grades = grades
 
-    def sources(self) -> Iterator[JudgedText]:
+    def sources(self) -> Iterator[tuple[str, JudgedText]]:
         """See `SourcedProbe`."""
-        return (text for text in self._judged if self._grades is None or text.grade in self._grades)
-
-    def source_id(self, source: JudgedText) -> str:
-        """See `SourcedProbe`."""
-        return source.judgment_id
+        for text in self._judged:
+            if self._grades is None or text.grade in self._grades:
+                yield text.judgment_id, text
 
     def sample(self, seed: int, source: JudgedText) -> Sample | None:
         """See `SourcedProbe`; a text that the manipulation leaves unchanged makes no sample."""

@@ -14,7 +14,7 @@ from random import Random
 from termwise.probes.language.base import Parsed, Token
 from termwise.probes.manipulations.base import Change, ManipulationContext
 from termwise.probes.manipulations.positions import Groups, has_word, is_punctuation, place_of, words
-from termwise.probes.manipulations.text_edits import Place, contents, replaced, without
+from termwise.probes.manipulations.text_edits import Place, contents, merged, replaced, without
 from termwise.text.characters import lower_case
 
 Order = Callable[[Sequence[str], Random], list[str]]
@@ -84,9 +84,10 @@ def punctuation(parsed: Parsed, context: ManipulationContext) -> list[Place]:
 
 def stop_words(parsed: Parsed, context: ManipulationContext) -> list[Place]:
     """Return the places of stop words. If the language splits *don't* into two tokens, the whole is looked up."""
-    return [
-        place for place in _whole_words(parsed) if context.is_stop_word(parsed.text[place.start : place.end])
-    ]
+    whole_words = merged(
+        Place(token.start, token.end) for token in parsed.tokens if not is_punctuation(token.text)
+    )
+    return [place for place in whole_words if context.is_stop_word(parsed.text[place.start : place.end])]
 
 
 def stop_words_and_punctuation(parsed: Parsed, context: ManipulationContext) -> list[Place]:
@@ -94,32 +95,17 @@ def stop_words_and_punctuation(parsed: Parsed, context: ManipulationContext) -> 
     return sorted([*stop_words(parsed, context), *punctuation(parsed, context)])
 
 
-def first_sentence(parsed: Parsed, context: ManipulationContext) -> list[Place]:
-    """Return the place of the first sentence."""
-    return [place_of(parsed, sentence) for sentence in parsed.sentences[:1]]
+def sentence_removal(position: int | None) -> Change:
+    """Return the change that removes the sentence at a position; None for a random one."""
 
+    def chosen(parsed: Parsed, context: ManipulationContext) -> list[Place]:
+        if not parsed.sentences:
+            return []
+        sentences = parsed.sentences
+        sentence = context.random.choice(sentences) if position is None else sentences[position]
+        return [place_of(parsed, sentence)]
 
-def last_sentence(parsed: Parsed, context: ManipulationContext) -> list[Place]:
-    """Return the place of the last sentence."""
-    return [place_of(parsed, sentence) for sentence in parsed.sentences[-1:]]
-
-
-def random_sentence(parsed: Parsed, context: ManipulationContext) -> list[Place]:
-    """Return the place of a random sentence."""
-    return [place_of(parsed, context.random.choice(parsed.sentences))] if parsed.sentences else []
-
-
-def _whole_words(parsed: Parsed) -> list[Place]:
-    """Return the places of words; adjacent tokens without a space form one word."""
-    places: list[Place] = []
-    for token in parsed.tokens:
-        if is_punctuation(token.text):
-            continue
-        start = token.start
-        if places and places[-1].end == start:
-            start = places.pop().start
-        places.append(Place(start, token.end))
-    return places
+    return removal(chosen)
 
 
 def lemmatize(text: str, context: ManipulationContext) -> str:

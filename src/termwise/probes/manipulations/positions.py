@@ -8,7 +8,7 @@ from functools import cache
 from unicodedata import category
 
 from termwise.probes.language.base import Parsed, Span
-from termwise.probes.manipulations.text_edits import Place
+from termwise.probes.manipulations.text_edits import Place, merged
 from termwise.text.characters import character_table, classify
 from termwise.text.tokenizer import WhitespaceWords
 
@@ -59,12 +59,7 @@ def words_and_chunks_of_sentences(parsed: Parsed) -> Groups:
 
 def sentences(parsed: Parsed) -> Groups:
     """Return the places of sentences in one group; sentences without a space between them are one place."""
-    places: list[Place] = []
-    for start, end in (place_of(parsed, sentence) for sentence in parsed.sentences):
-        if places and places[-1].end == start:
-            start = places.pop().start
-        places.append(Place(start, end))
-    return [places]
+    return [merged(place_of(parsed, sentence) for sentence in parsed.sentences)]
 
 
 def prepositions(parsed: Parsed) -> Groups:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from types import MappingProxyType
 
 from termwise.probes.core.judged_texts import NOT_RELEVANT
 from termwise.probes.manipulations import additions, changes
@@ -15,6 +13,7 @@ from termwise.probes.manipulations.changes import (
     joined,
     removal,
     reordering,
+    sentence_removal,
     shuffle_some_words,
     shuffled,
 )
@@ -76,35 +75,15 @@ _ALL = (
         needs=NOT_RELEVANT,
     ),
     Manipulation("fold-case", "Lower case", "the text in lower case", lambda text, context: lower_case(text)),
-    Manipulation(
-        "remove-punctuation",
-        "Punctuation removed",
-        "the text without punctuation",
-        removal(changes.punctuation),
-    ),
-    Manipulation(
-        "remove-stops",
-        "Stop words removed",
-        "the text without stop words",
-        removal(changes.stop_words),
-    ),
-    Manipulation(
-        "remove-first-sentence",
-        "First sentence removed",
-        "the text without its first sentence",
-        removal(changes.first_sentence),
-    ),
-    Manipulation(
-        "remove-last-sentence",
-        "Last sentence removed",
-        "the text without its last sentence",
-        removal(changes.last_sentence),
-    ),
-    Manipulation(
-        "remove-random-sentence",
-        "Random sentence removed",
-        "the text without a random sentence",
-        removal(changes.random_sentence),
+    *(
+        Manipulation(f"remove-{name}", f"{title} removed", f"the text without {part}", change)
+        for name, title, part, change in (
+            ("punctuation", "Punctuation", "punctuation", removal(changes.punctuation)),
+            ("stops", "Stop words", "stop words", removal(changes.stop_words)),
+            ("first-sentence", "First sentence", "its first sentence", sentence_removal(0)),
+            ("last-sentence", "Last sentence", "its last sentence", sentence_removal(-1)),
+            ("random-sentence", "Random sentence", "a random sentence", sentence_removal(None)),
+        )
     ),
     Manipulation(
         "reverse-words",
@@ -192,5 +171,5 @@ _ALL = (
     ),
 )
 
-MANIPULATIONS: Mapping[str, Manipulation] = MappingProxyType({each.name: each for each in _ALL})
+MANIPULATIONS = {each.name: each for each in _ALL}
 """Manipulations that need no data of the user, by name; ``typos`` uses the list of codespell."""

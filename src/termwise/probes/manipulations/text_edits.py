@@ -33,6 +33,16 @@ def replaced(text: str, places: Sequence[Place], words: Sequence[str]) -> str:
     return "".join([*parts, text[done:]])
 
 
+def merged(places: Iterable[Place]) -> list[Place]:
+    """Merge the places that touch or overlap; places are in order."""
+    apart: list[Place] = []
+    for start, end in places:
+        if apart and start <= apart[-1].end:
+            start = apart.pop().start
+        apart.append(Place(start, end))
+    return apart
+
+
 def without(text: str, places: Iterable[Place]) -> str:
     r"""Remove the parts of a text at some places, with one space left between words and none at the ends.
 
@@ -44,17 +54,11 @@ def without(text: str, places: Iterable[Place]) -> str:
     >>> without("The cat,dog\n(and) me.", [Place(7, 8), Place(12, 13), Place(13, 16), Place(16, 17)])
     'The cat dog\nme.'
     """
-    holes: list[Place] = []
-    for place in places:
-        start, end = _with_space(text, place)
-        if holes and start <= holes[-1].end:
-            start = holes.pop().start
-        holes.append(Place(start, end))
+    holes = merged(_with_space(text, *place) for place in places)
     return replaced(text, holes, [_remaining_space(text, hole) for hole in holes])
 
 
-def _with_space(text: str, place: Place) -> Place:
-    start, end = place
+def _with_space(text: str, start: int, end: int) -> Place:
     while start > 0 and text[start - 1].isspace():
         start -= 1
     while end < len(text) and text[end].isspace():

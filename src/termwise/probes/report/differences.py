@@ -35,25 +35,24 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Differen
 
     Differences are in the order of the new report, followed by cells that only the old report has.
     """
-    before = {(cell["probe"], cell["scorer"]): cell for cell in old["cells"]}
-    after = {(cell["probe"], cell["scorer"]): cell for cell in new["cells"]}
-    changes = [
-        Difference(
-            *key,
-            before[key]["score"] if key in before else None,
-            cell["score"],
-            _state(before.get(key), cell),
-        )
-        for key, cell in after.items()
-    ]
-    return changes + [
-        Difference(*key, cell["score"], None, "gone") for key, cell in before.items() if key not in after
-    ]
+    before, after = (
+        {(cell["probe"], cell["scorer"]): cell for cell in report["cells"]} for report in (old, new)
+    )
+    return [_difference(*key, before.get(key), after.get(key)) for key in {**after, **before}]
 
 
-def _state(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> State:
+def _difference(
+    probe: str, scorer: str, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None
+) -> Difference:
+    before, after = (None if cell is None else cell["score"] for cell in (old, new))
+    return Difference(probe, scorer, before, after, _state(old, new))
+
+
+def _state(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> State:
     if old is None:
         return "added"
+    if new is None:
+        return "gone"
     if old["content"] != new["content"]:
         return "other samples"
     if old["score"] is None or new["score"] is None:

@@ -30,7 +30,6 @@ _COLOURS = 8
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
 
 _VERDICTS = {1: "the first is preferred", -1: "the second is preferred", 0: "tied"}
-_SYMMETRIC_VERDICTS = {1: "distinguished", 0: "tied"}
 
 _MAX_DECIMALS = 17
 
@@ -63,13 +62,7 @@ Segment = tuple[Literal["same", "only"], str]
 
 
 def report_html(report: Mapping[str, Any]) -> str:
-    """Return a report as one HTML document, to be written as UTF-8.
-
-    Parameters
-    ----------
-    report : mapping
-        See `termwise.probes.report.contents.report_of`. Equal reports give equal documents.
-    """
+    """Return a report as one HTML document, to be written as UTF-8; equal reports give equal documents."""
     strokes = [
         {
             "name": scorer["name"],
@@ -115,17 +108,12 @@ def report_html(report: Mapping[str, Any]) -> str:
 def _probe(row: tables.Row, anchor: str, strokes: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     probe, symmetric = row.probe, row.probe["symmetric"]
     cells = [cell for cell in row.cells if cell is not None and cell["samples"]]
-    return {
+    return probe | {
         "anchor": anchor,
-        "title": row.title,
-        "name": probe["name"],
-        "definition": probe["definition"],
         "data": row.data,
         "samples": f"{probe['samples']:,}",
         "lengths": _lengths(probe["lengths"]),
-        "needs": probe["needs"],
         "expected": tables.expected_score(probe["expectation"]),
-        "symmetric": symmetric,
         "cells": [_map_cell(cell, probe) for cell in row.cells],
         "scorers": [cell["scorer"] for cell in cells],
         "statistics": list(_statistics(cells, symmetric)),
@@ -213,19 +201,11 @@ def _sample(sample: Mapping[str, Any], symmetric: bool) -> dict[str, Any]:
 
 def _texts(sample: Mapping[str, Any]) -> dict[str, Any]:
     first, second = marked(sample["first"], sample["second"])
-    return {
-        "name": sample["sample"],
-        "query": sample["query"],
-        "second_query": sample["second_query"],
-        "first": first,
-        "second": second,
-        "scores": ("", ""),
-        "verdict": "",
-    }
+    return {**sample, "first": first, "second": second, "scores": ("", ""), "verdict": ""}
 
 
 def _verdict(effect: int, symmetric: bool) -> str:
-    return (_SYMMETRIC_VERDICTS if symmetric else _VERDICTS)[effect]
+    return "distinguished" if symmetric and effect else _VERDICTS[effect]
 
 
 def _terms(

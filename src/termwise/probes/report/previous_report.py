@@ -19,8 +19,6 @@ from termwise.validation import is_finite_number, is_integer
 
 REPORT = "report.json"
 
-_PARTS = {"facts": dict, "scorers": list, "probes": list, "cells": list, "comparisons": list, "spread": list}
-
 
 def _in_range(low: float, high: float) -> Callable[[object], bool]:
     return lambda value: is_finite_number(value) and low <= value <= high
@@ -169,7 +167,7 @@ def _validated(report: dict[str, Any]) -> dict[str, Any]:
     """Return a report after checking its parts; `InvalidReport` names the first invalid field."""
     if report.get("format") != FORMAT:
         raise InvalidReport(f"its format is {shown(report.get('format'))}, not {FORMAT!r}")
-    for name, kind in _PARTS.items():
+    for name, kind in {"facts": dict, **dict.fromkeys(_REQUIRED, list)}.items():
         if not isinstance(report.get(name), kind):
             raise InvalidReport(f"{name} is {shown(report.get(name))}, not a {kind.__name__}")
     for part, fields in _REQUIRED.items():

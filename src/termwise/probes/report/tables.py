@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from termwise.display.safe_text import legible_line
 from termwise.evaluate.formats import UNDEFINED, csv_lines, format_value, with_minus_sign
 from termwise.evaluate.latex import escape
-from termwise.probes.core.expectations import EXPECTED_SCORES, distance
+from termwise.probes.core.expectations import EXPECTED_SCORES
 
 LEVEL = 0.05
 """Significance level of the clustered test, after the correction."""
@@ -121,13 +121,13 @@ def shortfalls(report: Mapping[str, Any]) -> dict[str, list[Shortfall]]:
         for position, selected in enumerate(by_scorer.values()):
             furthest: dict[str, Shortfall] = {}
             for row in rows:
-                cell = row.cells[position]
-                if cell is None or cell["score"] is None:
+                cell, expectation = row.cells[position], row.probe["expectation"]
+                if cell is None or cell["score"] is None or not expectation:
                     continue
-                away = distance(row.probe["expectation"], cell["score"])
+                away = abs(cell["score"] - EXPECTED_SCORES[expectation])
                 name = row.probe["name"].partition("@")[0]
                 nearest = furthest[name].distance if name in furthest else 0.0
-                if away is not None and away >= FAR and away > nearest:
+                if away >= FAR and away > nearest:
                     furthest[name] = Shortfall(row, cell, away)
             selected += sorted(furthest.values(), key=_furthest_first)[:_PER_SECTION]
     return {scorer: sorted(selected, key=_furthest_first) for scorer, selected in by_scorer.items()}
@@ -216,17 +216,11 @@ def signed(score: float) -> str:
 
 def markdown_text(report: Mapping[str, Any]) -> str:
     """Return the tables as Markdown, with the metadata of the report."""
-    return "\n".join(
-        [
-            f"# {HEADING}",
-            "",
-            "A score is the mean effect over pairs of texts: +1 if the first text, with the named quality or the "
-            "change, is always preferred. A score without a sign is the share of pairs that are not ties.",
-            "",
-            *about_lines(report),
-            "",
-            markdown_tables(report),
-        ]
+    about = "\n".join(about_lines(report))
+    return (
+        f"# {HEADING}\n\nA score is the mean effect over pairs of texts: +1 if the first text, with the named quality "
+        "or the change, is always preferred. A score without a sign is the share of pairs that are not ties.\n\n"
+        f"{about}\n\n{markdown_tables(report)}"
     )
 
 

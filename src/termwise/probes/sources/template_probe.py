@@ -6,7 +6,7 @@ import heapq
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from termwise.probes.core.probe import Probe, Strategy
@@ -113,16 +113,14 @@ class UserProbe(Probe):
         """See `Probe`; a sample that two cases make is yielded once."""
         seen: set[str] = set()
         for case in self.cases:
-            for sample in self._limited(case, seed):
+            samples: Iterable[Sample] = case.samples(zipped=self.zipped)
+            if self.limit is not None:
+                samples = heapq.nsmallest(
+                    self.limit,
+                    samples,
+                    key=lambda sample: random_for(seed, self.name, sample.sample_id).random(),
+                )
+            for sample in samples:
                 if sample.sample_id not in seen:
                     seen.add(sample.sample_id)
                     yield sample
-
-    def _limited(self, case: TemplateCase, seed: int) -> Iterator[Sample]:
-        samples = case.samples(zipped=self.zipped)
-        if self.limit is None:
-            return samples
-        smallest = heapq.nsmallest(
-            self.limit, samples, key=lambda sample: random_for(seed, self.name, sample.sample_id).random()
-        )
-        return iter(smallest)

@@ -7,9 +7,8 @@ preference; data sets of thousands of pairs (`termwise.probes.sources.transfer`)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from termwise.probes.core.probe import Probe, define_pair
@@ -18,17 +17,15 @@ from termwise.probes.sources.transfer.pairs import TextPair, given_query
 from termwise.probes.sources.transfer.probe import PairProbe, TransferProbe
 from termwise.probes.sources.written_texts import WRITTEN, written
 
-QUALITIES: Mapping[str, str] = MappingProxyType(
-    {
-        "paraphrase": "Two texts with the same meaning in different words; neither comes first.",
-        "fluency": define_pair("a text in good English", "the same with errors of grammar and wording"),
-        "formality": define_pair("a text in formal wording", "the same in informal wording"),
-        "simplicity": define_pair("a text in simple words and sentences", "the same in complex ones"),
-        "neutrality": define_pair("a text in neutral wording", "the same in judgmental wording"),
-        "succinctness": define_pair("a text in few words", "the same in many words"),
-        "factuality": define_pair("a true text", "the same with one wrong fact"),
-    }
-)
+QUALITIES = {
+    "paraphrase": "Two texts with the same meaning in different words; neither comes first.",
+    "fluency": define_pair("a text in good English", "the same with errors of grammar and wording"),
+    "formality": define_pair("a text in formal wording", "the same in informal wording"),
+    "simplicity": define_pair("a text in simple words and sentences", "the same in complex ones"),
+    "neutrality": define_pair("a text in neutral wording", "the same in judgmental wording"),
+    "succinctness": define_pair("a text in few words", "the same in many words"),
+    "factuality": define_pair("a true text", "the same with one wrong fact"),
+}
 """Definitions of the probes by quality, in the order of the published table."""
 
 

@@ -15,7 +15,7 @@ _NOTICE = (
 
 
 def scorer_card(name: str, facts: Mapping[str, Any]) -> str:
-    """Return the card of a BERT-Model1 in Markdown from the facts that `train_bert_model1` returns."""
+    """Return the card of a BERT-Model1 in Markdown, from the result of `train_bert_model1`."""
     best = facts["best"]
     measures = ", ".join(f"{key} {value:.4f}" for key, value in best.items() if key != "step")
     selection = (

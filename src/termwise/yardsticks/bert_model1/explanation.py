@@ -1,4 +1,4 @@
-"""Explanation of a BERT-Model1 score: a sum over query tokens, each a sum over document tokens.
+"""Records of the explanation of a BERT-Model1 score: a sum over query tokens, each a sum over document tokens.
 
 The contribution of a query token q is ln m(q), divided by the number of query tokens if scores are means. m(q) is the
 mean of T(q|d) over the document tokens d. Therefore the share of d in the contribution of q is T(q|d) / (sum over all
@@ -12,13 +12,7 @@ contribution.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-
-from termwise.text import Analysis
+from dataclasses import dataclass
 
 Span = tuple[int, int]
 
@@ -65,49 +59,3 @@ class PairExplanation:
     contributions: tuple[QueryShare, ...]
     query_unread: int
     text_unread: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the explanation as JSON-like data."""
-        return asdict(self)
-
-
-def explain_pair(
-    query: str,
-    text: str,
-    query_analysis: Analysis,
-    text_analysis: Analysis,
-    *,
-    log_translations: npt.NDArray[np.float64],
-    log_means: npt.NDArray[np.float64],
-    averaged: bool,
-    query_unread: int,
-    text_unread: int,
-) -> PairExplanation:
-    """Explain the score of a pair; truncated tokens are at the end of the analyses.
-
-    `log_translations`, of shape (L, n), is ln T(q|d), and `log_means`, of shape (n,), ln m(q) with its floor.
-    `averaged` is whether the score is the mean over the query tokens, or their sum.
-    """
-    shares = np.exp(log_translations - log_translations.max(axis=0, initial=-np.inf, keepdims=True))
-    shares /= shares.sum(axis=0, keepdims=True)
-    scores = log_means / len(log_means) if averaged and len(log_means) else log_means
-    contributions = []
-    for position, (score, log_mean) in enumerate(zip(scores.tolist(), log_means.tolist(), strict=True)):
-        sources = tuple(
-            TextShare(
-                text_analysis.tokens[row],
-                _span(text_analysis, row),
-                float(np.exp(log_translations[row, position])),
-                share,
-                share * score,
-            )
-            for row, share in enumerate(shares[:, position].tolist())
-        )
-        token, span = query_analysis.tokens[position], _span(query_analysis, position)
-        contributions.append(QueryShare(token, span, float(np.exp(log_mean)), score, sources))
-    return PairExplanation(query, text, float(scores.sum()), tuple(contributions), query_unread, text_unread)
-
-
-def _span(analysis: Analysis, place: int) -> Span:
-    begin, end = analysis.spans[place].tolist()
-    return begin, end

@@ -73,10 +73,9 @@ _ENCODER = "pretrained."
 
 @dataclass(frozen=True, kw_only=True)
 class ScorerManifest:
-    """Manifest of the folder.
+    """Manifest of the folder: its kind is ``bert-model1``, and `reading` has the fields of `BertModel1Config`.
 
-    `reading` has the fields of `BertModel1Config`, `files` configuration and weights by name. `trained` has facts on
-    the training, free JSON that is not read by this package.
+    `trained` has facts on the training, free JSON that this package does not read.
     """
 
     kind: str
@@ -112,7 +111,8 @@ def write_scorer(
     """Write the folder of a scorer atomically, with the tokenizer of the encoder, and facts on its training.
 
     Files are staged in a hidden folder inside `out` and moved into place, the manifest last. An earlier scorer is
-    replaced; the folder ``training`` is kept.
+    replaced; the folder ``training`` is kept. `trained` has JSON-like facts on the training, and `card` is a model card
+    in Markdown.
     """
     out = Path(out)
     check_finite(network)

@@ -116,9 +116,9 @@ class BertModel1(TermNetwork):
 
     @classmethod
     def from_base(cls, base: str | Path, config: BertModel1Config) -> BertModel1:
-        """Load an encoder as `initial_network` does, in training mode, and add an untrained network over pairs.
+        """Load an encoder as `initial_network` does, and add an untrained network over pairs.
 
-        Set the seed of torch first.
+        Set the seed of torch first. The result is in training mode, float32.
         """
         return cls(initial_network(TildeV2Network.kind, base).pretrained, config).train()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,11 @@ from torch import Tensor
 
 from termwise.errors import ModelFormatError
 from termwise.kernels.translation import LEAST_MEAN
-from termwise.text import WordPieceAnalyzer
+from termwise.text import Analysis, WordPieceAnalyzer
 from termwise.train.inputs import Ids, Pieces
 from termwise.train.networks import check_finite
 from termwise.validation import check, check_count, check_texts
-from termwise.yardsticks.bert_model1.explanation import PairExplanation, explain_pair
+from termwise.yardsticks.bert_model1.explanation import PairExplanation, QueryShare, Span, TextShare
 from termwise.yardsticks.bert_model1.network import (
     KIND,
     BertModel1,
@@ -30,16 +30,14 @@ from termwise.yardsticks.bert_model1.windows import Inputs, Window, windows_of
 _LOG_LEAST_MEAN = math.log(LEAST_MEAN)
 
 
-@dataclass(frozen=True)
-class Unread:
-    """Numbers of truncated tokens of the query, and of each text: int64 of shape (n,)."""
+class Unread(NamedTuple):
+    """Numbers of truncated tokens: of the query, and of each text, an array of shape (n,), int64."""
 
     query: int
     texts: npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class _Text:
+class _Text(NamedTuple):
     """Position of a text in the argument, and its windows."""
 
     place: int
@@ -140,18 +138,28 @@ class BertModel1Scorer:
             for _, translations in self._log_translations(query_ids, [text]):
                 logs = translations.double().cpu().numpy()
                 means = np.maximum(log_means(translations).double().cpu().numpy(), _LOG_LEAST_MEAN)
+        shares = np.exp(logs - logs.max(axis=0, initial=-np.inf, keepdims=True))
+        shares /= shares.sum(axis=0, keepdims=True)
+        averaged = self.config.score_norm == "mean" and len(means)
+        scores = means / len(means) if averaged else means
+        query_analysis, text_analysis = map(self._pieces.analyzer.analyze, (query, text))
+        contributions = []
+        for position, (score, log_mean) in enumerate(zip(scores.tolist(), means.tolist(), strict=True)):
+            sources = tuple(
+                TextShare(
+                    text_analysis.tokens[row],
+                    _span(text_analysis, row),
+                    float(np.exp(logs[row, position])),
+                    share,
+                    share * score,
+                )
+                for row, share in enumerate(shares[:, position].tolist())
+            )
+            token, span = query_analysis.tokens[position], _span(query_analysis, position)
+            contributions.append(QueryShare(token, span, float(np.exp(log_mean)), score, sources))
         unread = self.unread(query, [text])
-        analyzer = self._pieces.analyzer
-        return explain_pair(
-            query,
-            text,
-            analyzer.analyze(query),
-            analyzer.analyze(text),
-            log_translations=logs,
-            log_means=means,
-            averaged=self.config.score_norm == "mean",
-            query_unread=unread.query,
-            text_unread=int(unread.texts[0]),
+        return PairExplanation(
+            query, text, float(scores.sum()), tuple(contributions), unread.query, int(unread.texts[0])
         )
 
     def unread(self, query: str, texts: Sequence[str]) -> Unread:
@@ -208,6 +216,11 @@ class BertModel1Scorer:
             size += len(text.windows)
         if group:
             yield group
+
+
+def _span(analysis: Analysis, place: int) -> Span:
+    begin, end = analysis.spans[place].tolist()
+    return begin, end
 
 
 def vectors_of(network: BertModel1, pieces: Pieces, windows: Sequence[Window]) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -74,21 +75,14 @@ class PairCollator:
                 ids = self._pieces(self._passages[passage])[: self._settings.document_length or None]
                 texts.append(windows_of(query_ids, ids, chunk_length=self._settings.chunk_length))
         inputs = Inputs.of([window for windows in texts for window in windows], self._pieces)
-        return {
-            "batch": {
-                "ids": inputs.ids,
-                "mask": inputs.mask,
-                "segments": inputs.segments,
-                "texts": _WindowList(texts),
-            }
-        }
+        return {"batch": {**vars(inputs), "texts": _WindowList(texts)}}
 
 
+@dataclass(frozen=True)
 class _WindowList:
     """Windows of each text of a batch; not a list, so that the trainer does not search it for tensors."""
 
-    def __init__(self, windows: Sequence[tuple[Window, ...]]) -> None:
-        self.windows = windows
+    windows: Sequence[tuple[Window, ...]]
 
 
 class MarginStep(Step):

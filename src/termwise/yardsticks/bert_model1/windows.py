@@ -81,5 +81,5 @@ def even_chunks(length: int, limit: int) -> tuple[slice, ...]:
 
 
 def windows_of(query: Ids, document: Ids, *, chunk_length: int) -> tuple[Window, ...]:
-    """Pair a query with each chunk of a document, both truncated; an empty document has no window."""
+    """Pair the token ids of a query with each chunk of those of a document; an empty document has no window."""
     return tuple(Window(query, document[part]) for part in even_chunks(len(document), chunk_length))

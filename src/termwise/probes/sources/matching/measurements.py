@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,6 @@ _FOUR_ALIKE = re.compile(r"(.)\1{3}")
 _MAX_LENGTH, _MAX_DIGITS = 20, 4
 
 
-@dataclass(frozen=True)
 class PublishedTerms:
     """Published pipeline, see the module. The published stop words are Terrier's 733, which do not ship.
 
@@ -46,24 +46,23 @@ class PublishedTerms:
     ['u', 's', 'analog', '1990']
     """
 
-    stop_words: frozenset[str]
-    _cache: dict[str, str | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    def __init__(self, stop_words: frozenset[str]) -> None:
+        self.stop_words = stop_words
+        self._stem = cache(self._stemmed)
 
     def tokens(self, text: str) -> list[str]:
         """Return the terms of a text, in order."""
         stems = (self._stem(word.lower()) for word in _WORD.findall(text))
         return [stem for stem in stems if stem is not None]
 
-    def _stem(self, word: str) -> str | None:
-        if word not in self._cache:
-            is_dropped = (
-                len(word) > _MAX_LENGTH
-                or len(_DIGIT.findall(word)) > _MAX_DIGITS
-                or _FOUR_ALIKE.search(word) is not None
-                or word in self.stop_words
-            )
-            self._cache[word] = None if is_dropped else Porter()(word)
-        return self._cache[word]
+    def _stemmed(self, word: str) -> str | None:
+        is_dropped = (
+            len(word) > _MAX_LENGTH
+            or len(_DIGIT.findall(word)) > _MAX_DIGITS
+            or _FOUR_ALIKE.search(word) is not None
+            or word in self.stop_words
+        )
+        return None if is_dropped else Porter()(word)
 
 
 Values = npt.NDArray[Any]
@@ -96,22 +95,15 @@ class CountedTexts:
     def __init__(self, judged: JudgedTexts, terms: PublishedTerms) -> None:
         self.judged = judged
         self._terms = terms
-        self._counters: dict[str, Mapping[str, int]] = {}
-        self._counted: dict[str, CountedQuery] = {}
-
-    def of(self, query_id: str) -> CountedQuery:
-        """Return the counts for a query."""
-        if query_id not in self._counted:
-            self._counted[query_id] = self._count(query_id)
-        return self._counted[query_id]
+        self._counter = cache(self._terms_of)
+        self.of = cache(self._count)
 
     def _count(self, query_id: str) -> CountedQuery:
+        """Return the counts for a query."""
         texts = tuple(self.judged.of(query_id))
         query_terms = sorted(set(self._terms.tokens(self.judged.queries[query_id])))
         counters = [self._counter(text.doc_id) for text in texts]
-        counts = np.array(
-            [[counter.get(term, 0) for term in query_terms] for counter in counters], dtype=np.int64
-        )
+        counts = np.array([[counter[term] for term in query_terms] for counter in counters], dtype=np.int64)
         return CountedQuery(
             texts=texts,
             grades=np.array([text.grade for text in texts], dtype=np.int64),
@@ -119,10 +111,8 @@ class CountedTexts:
             counts=counts.reshape(len(texts), len(query_terms)),
         )
 
-    def _counter(self, doc_id: str) -> Mapping[str, int]:
-        if doc_id not in self._counters:
-            self._counters[doc_id] = Counter(self._terms.tokens(self.judged.texts[doc_id]))
-        return self._counters[doc_id]
+    def _terms_of(self, doc_id: str) -> Counter[str]:
+        return Counter(self._terms.tokens(self.judged.texts[doc_id]))
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,8 @@ from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.language.base import Language
 from termwise.probes.sources.matching.measurements import PublishedTerms
 
-NAME_TYPES = {
-    "PERSON": ("person", "PER"),
-    "GPE": ("gpe", "GPE"),
-    "LOC": ("loc", "LOC"),
-    "NORP": ("norp", "NORP"),
-    "ORG": ("org", "ORG"),
-}
-"""The published types of names: their form in names of probes, and in titles."""
+NAME_TYPES = {"PERSON": "PER", "GPE": "GPE", "LOC": "LOC", "NORP": "NORP", "ORG": "ORG"}
+"""The published types of names, and their form in titles."""
 
 _DRAWS = 100
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 
 from termwise.probes.core.probe import Probe
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
@@ -17,23 +16,21 @@ from termwise.probes.sources.transfer.summaries import CNN, DAILY_MAIL, SCITLDR,
 DataSets = Mapping[str, Callable[[Path, ProbeInputs], Sequence[Probe]]]
 """Makers of probes by data set name, in the order of tables: each is called with the folder of the data set."""
 
-DATA_SETS: DataSets = MappingProxyType(
-    {
-        "mspc": MSPC,
-        "jfleg": JFLEG,
-        "gyafc": GYAFC,
-        "turkcorpus": turkcorpus,
-        "onestop": onestop,
-        "wnc": WNC,
-        "xsum": XSUM,
-        "cnn": CNN,
-        "dailymail": DAILY_MAIL,
-        "scitldr": SCITLDR,
-        "nq": natural_questions,
-        "xquad": xquad,
-        "truthfulqa": TRUTHFULQA,
-    }
-)
+DATA_SETS: DataSets = {
+    "mspc": MSPC,
+    "jfleg": JFLEG,
+    "gyafc": GYAFC,
+    "turkcorpus": turkcorpus,
+    "onestop": onestop,
+    "wnc": WNC,
+    "xsum": XSUM,
+    "cnn": CNN,
+    "dailymail": DAILY_MAIL,
+    "scitldr": SCITLDR,
+    "nq": natural_questions,
+    "xquad": xquad,
+    "truthfulqa": TRUTHFULQA,
+}
 
 
 def data_set_probes(data_sets: DataSets, inputs: ProbeInputs) -> list[Probe]:

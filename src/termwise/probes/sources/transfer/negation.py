@@ -22,7 +22,7 @@ from pathlib import Path
 from termwise.collection import read_json_lines
 from termwise.errors import MalformedRecordError
 from termwise.probes.core.probe import define_pair
-from termwise.probes.sources.transfer.pair_files import read_pairs, read_table, string_of, strings_of
+from termwise.probes.sources.transfer.pair_files import is_list, read_pairs, read_table, string_of, strings_of
 from termwise.probes.sources.transfer.pairs import TextPair, common_chunk, given_queries
 from termwise.probes.sources.transfer.probe import (
     Layout,
@@ -39,12 +39,7 @@ def _semantoneg(part: str, paths: Sequence[Path], variant: str) -> Iterator[Text
     for line, record in read_json_lines(paths[0]):
         query = string_of(record, ("input",), paths[0], line)
         sentences, label, item = (record.get(name) for name in ("sentences", "label", "idx"))
-        if (
-            not isinstance(sentences, list)
-            or not all(isinstance(sentence, str) for sentence in sentences)
-            or not is_integer(label)
-            or not 0 <= label < len(sentences)
-        ):
+        if not is_list(sentences, str) or not is_integer(label) or not 0 <= label < len(sentences):
             raise MalformedRecordError.at(
                 paths[0],
                 line,
@@ -82,7 +77,7 @@ def _wikifactcheck(path: Path, variant: str) -> Iterator[TextPair]:
         yield from read_pairs(path)
         return
     part = path.name.partition(".")[0].rpartition("_")[2]
-    rows = read_table(path, ("sentence", "negated"), delimiter="\t", quoted=False)
+    rows = read_table(path, ("sentence", "negated"), tabs=True)
     for position, (line, row) in enumerate(rows):
         facts = {"source": {"part": part, "line": line}}
         yield TextPair(f"wfc-{part}-{position}", row["sentence"], row["negated"], facts=facts)

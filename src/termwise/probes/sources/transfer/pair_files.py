@@ -7,15 +7,15 @@ import hashlib
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, TypeGuard, TypeVar
 
 from termwise.collection import read_json_lines
-from termwise.collection.lines import read_bytes
+from termwise.collection.lines import read_bytes, read_raw_lines
 from termwise.errors import DataError, MalformedRecordError
 from termwise.probes.sources.transfer.pairs import TextPair
 
 MAX_FILE = 4_000_000_000
-"""Largest number of bytes in a table or a parallel file, decompressed."""
+"""Largest number of bytes in a table, decompressed."""
 
 FIRST, SECOND = ("doc_a", "first"), ("doc_b", "second")
 """Field names of the two texts; the first name in a record is used."""
@@ -23,6 +23,7 @@ FIRST, SECOND = ("doc_a", "first"), ("doc_b", "second")
 _FACTS = ("source", "type", "answer", "substitute", "answer_type")
 
 Record = Mapping[str, Any]
+_Item = TypeVar("_Item")
 
 
 def read_pairs(
@@ -98,17 +99,22 @@ def strings_of(record: Record, names: Sequence[str], path: Path, line: int) -> l
     return [string_of(record, (name,), path, line) for name in names]
 
 
-def read_table(
-    path: Path, columns: Sequence[str], *, delimiter: str = ",", quoted: bool = True
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """Read a table whose first row has the column names.
+def is_list(value: object, item_type: type[_Item]) -> TypeGuard[list[_Item]]:
+    """Return whether a value is a list of items of one type."""
+    return isinstance(value, list) and all(isinstance(item, item_type) for item in value)
 
-    Yield the line number of the end of each row, from 1, and its values by column. Further columns are allowed. With
-    `quoted`, values can be in quotes.
+
+def read_table(
+    path: Path, columns: Sequence[str], *, tabs: bool = False
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Read a table of comma-separated values, which can be in quotes, or of tab-separated values without quotes.
+
+    The first row has the column names; further columns are allowed. Yield the line number of the end of each row, from
+    1, and its values by column.
     """
     text = read_bytes(path, most=MAX_FILE).decode("utf-8-sig", "replace")
-    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting)
+    options: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if tabs else {}
+    reader = csv.DictReader(io.StringIO(text, newline=""), **options)
     try:
         for record in reader:
             if any(record.get(name) is None for name in columns):
@@ -127,7 +133,7 @@ def read_table(
 
 def parallel_lines(paths: Sequence[Path]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield line n of each file, with n from 0. Lines are stripped; empty lines count."""
-    files = [_lines(path) for path in paths]
+    files = [[line.strip() for _, line in read_raw_lines(path)] for path in paths]
     if len(set(map(len, files))) > 1:
         raise DataError(
             "parallel files have different numbers of lines",
@@ -135,20 +141,6 @@ def parallel_lines(paths: Sequence[Path]) -> Iterator[tuple[int, tuple[str, ...]
             fixes=[f"fetch the files in {paths[0].parent} again"],
         )
     yield from enumerate(zip(*files, strict=True))
-
-
-def _lines(path: Path) -> list[str]:
-    lines = read_bytes(path, most=MAX_FILE).removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    texts = []
-    for number, line in enumerate(lines, 1):
-        try:
-            texts.append(line.decode("utf-8").strip())
-        except UnicodeDecodeError as error:
-            seen = repr(line[max(0, error.start - 20) : error.start + 20])
-            raise MalformedRecordError.at(path, number, expected="UTF-8", seen=seen) from error
-    return texts
 
 
 def digest_of(*texts: str) -> str:

@@ -32,6 +32,7 @@ class PairProbe:
     keep_identical: bool = False
 
 
+@dataclass(eq=False)
 class TransferProbe(SourcedProbe[TextPair]):
     """Probe of text pairs; a positive effect means that the text with the named quality is preferred.
 
@@ -46,31 +47,26 @@ class TransferProbe(SourcedProbe[TextPair]):
     ['A cat.']
     """
 
+    description: PairProbe
+    pairs: Callable[[], Iterable[TextPair]]
+    query_rule: QueryRule
     strategy: Strategy = "transfer"
 
-    def __init__(
-        self, description: PairProbe, pairs: Callable[[], Iterable[TextPair]], query_rule: QueryRule
-    ) -> None:
-        self.name, self.title = description.name, description.title
-        self.definition, self.symmetric = description.definition, description.symmetric
-        self.pairs = pairs
-        self._keep_identical = description.keep_identical
-        self._query_rule = query_rule
+    def __post_init__(self) -> None:
+        self.name, self.title = self.description.name, self.description.title
+        self.definition, self.symmetric = self.description.definition, self.description.symmetric
 
-    def sources(self) -> Iterable[TextPair]:
+    def sources(self) -> Iterable[tuple[str, TextPair]]:
         """See `SourcedProbe`."""
-        return self.pairs()
-
-    def source_id(self, source: TextPair) -> str:
-        """See `SourcedProbe`."""
-        return source.pair_id
+        return ((pair.pair_id, pair) for pair in self.pairs())
 
     def sample(self, seed: int, source: TextPair) -> Sample | None:
         """See `SourcedProbe`."""
         first, second = source.first, source.second
-        if not first.strip() or not second.strip() or (first == second and not self._keep_identical):
+        is_kept = first != second or self.description.keep_identical
+        if not (is_kept and first.strip() and second.strip()):
             return None
-        query = self._query_rule(source, random_for(seed, self.name, source.pair_id))
+        query = self.query_rule(source, random_for(seed, self.name, source.pair_id))
         return Sample(source.pair_id, query, first, second, source.group, source.facts) if query else None
 
 

@@ -34,7 +34,7 @@ from termwise.probes.sources.transfer.answer_swaps import (
 )
 from termwise.probes.sources.transfer.files import find_file, find_files, find_layout
 from termwise.probes.sources.transfer.json_array import read_json_array
-from termwise.probes.sources.transfer.pair_files import digest_of, read_pairs, read_table, strings_of
+from termwise.probes.sources.transfer.pair_files import digest_of, is_list, read_pairs, read_table, strings_of
 from termwise.probes.sources.transfer.pairs import TextPair, given_queries, given_query
 from termwise.probes.sources.transfer.probe import (
     Layout,
@@ -60,8 +60,10 @@ def _swap_probes(
     """Make a probe for each type of name."""
     answers = AnswerPool(read, inputs.language, inputs.stop_words)
     return [
-        AnswerSwapProbe(f"factuality-{name}@{data_set}", f"Factuality {title}: {short}", answers, label)
-        for label, (name, short) in NAME_TYPES.items()
+        AnswerSwapProbe(
+            f"factuality-{label.lower()}@{data_set}", f"Factuality {title}: {short}", answers, label
+        )
+        for label, short in NAME_TYPES.items()
     ]
 
 
@@ -77,7 +79,7 @@ def _nq_questions(path: Path) -> Iterator[AnsweredQuestion]:
     for number, record in records:
         text, answers = record.get("question"), record.get("answers", ())
         contexts = record.get("positive_ctxs", ())
-        if not isinstance(text, str) or not _is_list(answers, str) or not _is_list(contexts, Mapping):
+        if not isinstance(text, str) or not is_list(answers, str) or not is_list(contexts, dict):
             expected = "question, answers and positive_ctxs"
             raise MalformedRecordError.at(path, number, expected=expected, seen=", ".join(record))
         question_id = f"nq-{digest_of(text)}"
@@ -92,10 +94,6 @@ def _passages(contexts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         text = str(context.get("text", ""))
         passages[str(context.get("passage_id") or context.get("psg_id") or digest_of(text))] = text
     return passages
-
-
-def _is_list(value: object, item_type: type) -> bool:
-    return isinstance(value, list) and all(isinstance(item, item_type) for item in value)
 
 
 def xquad(folder: Path, inputs: ProbeInputs) -> list[Probe]:

@@ -17,7 +17,7 @@ from termwise.collection import read_json_lines
 from termwise.collection.lines import read_bytes
 from termwise.errors import MalformedRecordError
 from termwise.probes.core.probe import define_pair
-from termwise.probes.sources.transfer.pair_files import Record, read_pairs, string_of, strings_of
+from termwise.probes.sources.transfer.pair_files import Record, is_list, read_pairs, string_of, strings_of
 from termwise.probes.sources.transfer.pairs import TextPair, shared_lemma
 from termwise.probes.sources.transfer.probe import Layout, PairDataSet, PairProbe, by_layout, by_pattern
 
@@ -93,7 +93,7 @@ def _scitldr(split: str, paths: Sequence[Path], variant: str) -> Iterator[TextPa
 
 def _string_list(record: Record, name: str, path: Path, line: int) -> list[str]:
     value = record.get(name)
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not is_list(value, str):
         raise MalformedRecordError.at(path, line, expected=f"a list of strings {name!r}", seen=repr(value))
     return value
 
