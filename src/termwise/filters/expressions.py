@@ -92,6 +92,8 @@ class Condition(Filter):
     """
 
     field: str
+    symbol: ClassVar[str]
+    """The operator in the syntax and in JSON."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.field, str) or not self.field:
@@ -119,7 +121,6 @@ class Comparison(Condition):
     """Comparison of a field with a value; see the classes for each operator."""
 
     value: Value
-    symbol: ClassVar[str]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -181,7 +182,7 @@ class In(Condition):
     """``field in (value, value)``: equal to one of at least one values."""
 
     values: tuple[Value, ...]
-    symbol: ClassVar[str] = "in"
+    symbol = "in"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -207,7 +208,7 @@ class In(Condition):
 class NotIn(In):
     """``field not in (value, value)``: the field has a value, and none that is equal to one of these."""
 
-    symbol: ClassVar[str] = "not in"
+    symbol = "not in"
 
 
 @dataclass(frozen=True)
@@ -216,6 +217,7 @@ class Between(Condition):
 
     low: Value
     high: Value
+    symbol = "between"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -234,6 +236,8 @@ class Between(Condition):
 @dataclass(frozen=True)
 class Exists(Condition):
     """``field is not missing``."""
+
+    symbol = "exists"
 
     def __str__(self) -> str:
         return f"{self.name} is not missing"

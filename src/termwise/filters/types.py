@@ -5,24 +5,13 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from typing import cast
 
 from termwise.attributes.dates import EARLIEST, LATEST, parse_date
 from termwise.attributes.field_types import EXPECTED, INTEGERS, FieldType
 from termwise.attributes.schema import Schema
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError
-from termwise.filters.expressions import (
-    Between,
-    Comparison,
-    Condition,
-    Exists,
-    Filter,
-    In,
-    NotEquals,
-    NotIn,
-    Value,
-)
+from termwise.filters.expressions import Condition, Filter, Value
 
 Bounds = tuple[int | float, int | float]
 """Smallest and largest value of an interval; it is empty if the first is larger."""
@@ -82,7 +71,7 @@ def check_values(condition: Condition, kind: FieldType) -> None:
     for value in condition.operands:
         if not isinstance(value, wanted):
             raise _mismatch(condition, kind, value)
-    if kind == "boolean" and not isinstance(condition, In | Exists) and _symbol(condition) not in ("=", "!="):
+    if kind == "boolean" and condition.symbol in ("<", "<=", ">", ">=", "between"):
         raise ParameterError(
             "true and false have no order",
             facts=[("field", condition.field), ("type", kind), ("filter", str(condition))],
@@ -92,7 +81,7 @@ def check_values(condition: Condition, kind: FieldType) -> None:
 
 def is_negative(condition: Condition) -> bool:
     """Return whether a condition matches the documents that have a value, and none that is equal."""
-    return isinstance(condition, NotEquals | NotIn)
+    return condition.symbol in ("!=", "not in")
 
 
 def intervals(condition: Condition, kind: FieldType) -> list[Bounds]:
@@ -122,11 +111,11 @@ def intervals(condition: Condition, kind: FieldType) -> list[Bounds]:
     """
     least, most = _LIMITS[kind]
     spans = [_span(condition, kind, value) for value in condition.operands]
-    symbol = _symbol(condition)
+    symbol = condition.symbol
     found: list[Bounds]
-    if isinstance(condition, Between):
+    if symbol == "between":
         found = [(spans[0].at_least, spans[1].at_most)]
-    elif isinstance(condition, Exists):
+    elif symbol == "exists":
         found = [(least, most)]
     elif symbol == "<":
         found = [(least, spans[0].below)]
@@ -145,10 +134,6 @@ def intervals(condition: Condition, kind: FieldType) -> list[Bounds]:
         elif low <= high:
             joined.append((low, high))
     return joined
-
-
-def _symbol(condition: Condition) -> str:
-    return condition.symbol if isinstance(condition, Comparison) else ""
 
 
 @dataclass(frozen=True)
@@ -195,14 +180,3 @@ def _mismatch(condition: Condition, kind: FieldType, value: Value) -> ParameterE
         ],
         fixes=[f"write {word}, without quotes"] if word else [],
     )
-
-
-def string_bounds(condition: Condition) -> tuple[str | None, bool, str | None, bool]:
-    """Return the lower bound, whether it is included, and the same for the upper bound; None if unbounded."""
-    values = cast(tuple[str, ...], condition.operands)
-    if isinstance(condition, Between):
-        return values[0], True, values[1], True
-    symbol = _symbol(condition)
-    if symbol in (">", ">="):
-        return values[0], symbol == ">=", None, False
-    return None, False, values[0], symbol == "<="

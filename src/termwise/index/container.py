@@ -265,10 +265,10 @@ class Container:
             raise corrupt(self.path, _HEADER.size, f"a section {name!r}", "no section of that name")
         expected = np.dtype(dtype).newbyteorder("<")
         if section.dtype != expected:
-            raise corrupt(self.path, section.offset, f"{name} of type {expected.str}", section.dtype.str)
+            raise self.damaged(name, f"{name} of type {expected.str}", section.dtype.str)
         count = section.length // expected.itemsize
         if length is not None and count != length:
-            raise corrupt(self.path, section.offset, f"{name} of length {length}", count)
+            raise self.damaged(name, f"{name} of length {length}", count)
         if count == 0:
             empty = np.empty(0, dtype=expected)
             empty.setflags(write=False)  # kernels are compiled for read-only arrays
@@ -278,6 +278,11 @@ class Container:
     def offset(self, name: str) -> int:
         """Return the offset in bytes of an existing section."""
         return self._sections[name].offset
+
+    def damaged(self, name: str, expected: object, seen: object, place: int = 0) -> CorruptIndexError:
+        """Build the error for a wrong element of an existing section; `place` is its number."""
+        section = self._sections[name]
+        return corrupt(self.path, section.offset + place * section.dtype.itemsize, expected, seen)
 
     def section_bytes(self) -> Mapping[str, int]:
         """Return the length in bytes of each section."""
@@ -291,11 +296,8 @@ class Container:
 
     def check_section(self, name: str) -> None:
         """Raise `CorruptIndexError` if an existing section does not match its checksum."""
-        section = self._sections[name]
-        if not self._is_whole(section):
-            raise corrupt(
-                self.path, section.offset, f"a section {name} that matches its checksum", "one that does not"
-            )
+        if not self._is_whole(self._sections[name]):
+            raise self.damaged(name, f"a section {name} that matches its checksum", "one that does not")
 
     def _is_whole(self, section: Section) -> bool:
         with memoryview(self._map) as view, view[section.offset : section.offset + section.length] as data:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import WeightError
-from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt
+from termwise.index.container import Container, ContainerWriter, IndexFile
 from termwise.index.spill import ArraySpill
 from termwise.vectors import LEVELS, SCALES, DocumentVectors, wrong_scales
 
@@ -110,8 +110,7 @@ class SegmentVectors:
         rows: npt.NDArray[Any] = container.array("vectors.rows", "i1", len(self._scales) * dimensions)
         self.rows: npt.NDArray[np.int8] = rows.reshape(len(self._scales), dimensions)
         self.section_bytes = container.section_bytes()
-        self._starts_at = container.offset("vectors.starts")
-        self._scales_at = container.offset("vectors.scales")
+        self._damaged = container.damaged
 
     @cached_property
     def starts(self) -> npt.NDArray[np.uint32]:
@@ -120,9 +119,7 @@ class SegmentVectors:
         wrong = np.flatnonzero(starts[1:] < starts[:-1])
         row = 0 if starts[0] else int(wrong[0]) + 1 if len(wrong) else len(starts) - 1
         if starts[0] or len(wrong) or starts[-1] != last:
-            raise corrupt(
-                self.path, self._starts_at + 4 * row, f"windows in order, from 0 to {last}", starts[row]
-            )
+            raise self._damaged("vectors.starts", f"windows in order, from 0 to {last}", starts[row], row)
         return starts
 
     @cached_property
@@ -131,7 +128,7 @@ class SegmentVectors:
         wrong = np.flatnonzero(wrong_scales(self._scales))
         if len(wrong):
             seen = f"{self._scales[wrong[0]]:g}"
-            raise corrupt(self.path, self._scales_at + 4 * int(wrong[0]), f"a scale {SCALES}", seen)
+            raise self._damaged("vectors.scales", f"a scale {SCALES}", seen, int(wrong[0]))
         return self._scales
 
     @cached_property

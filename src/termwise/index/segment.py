@@ -226,8 +226,6 @@ class Segment:
         Stored weights.
     bias : ndarray of shape (documents or 0,), uint16 (float32 in a float index)
         Document bias in input order.
-    starts_at : int
-        Offset of `starts` in the file, for error messages.
     section_bytes : mapping of str to int
         Length in bytes of each section of the file.
     inverted : Inverted or None
@@ -266,7 +264,7 @@ class Segment:
         self.terms = container.array("forward.terms", term_dtype(n_terms), postings)
         self.impacts = container.array("forward.impacts", "<f4" if exact else "u1", postings)
         self.bias = container.array("forward.bias", "<f4" if exact else "<u2", documents if background else 0)
-        self.starts_at = container.offset("forward.starts")
+        self._damaged = container.damaged
         self.section_bytes = container.section_bytes()
         self.inverted = None if exact else Inverted(container, self, background)
         self.vectors = vectors
@@ -436,7 +434,7 @@ class Segment:
         if len(wrong):
             row = int(rows[wrong[0]])
             seen = f"row {row} from {starts[wrong[0]]} to {stops[wrong[0]]}"
-            raise corrupt(self.path, self.starts_at + 4 * row, "rows in order", seen)
+            raise self._damaged("forward.starts", "rows in order", seen, row)
         return starts, stops - starts
 
 

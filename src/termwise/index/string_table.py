@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import CorruptIndexError
-from termwise.index.container import Container, ContainerWriter, corrupt
+from termwise.index.container import Container, ContainerWriter
 from termwise.kernels.string_lookup import CORRUPT, find_string, find_strings, first_disorder
 
 SECTIONS = 3
@@ -62,11 +62,11 @@ class StringTable:
 
     def __init__(self, container: Container, prefix: str, length: int) -> None:
         self.path = container.path
+        self._container = container
+        self._prefix = prefix
         self._data = container.array(f"{prefix}.data", np.uint8)
         self._offsets = container.array(f"{prefix}.offsets", np.uint64, length + 1)
         self._sorted = container.array(f"{prefix}.sorted", np.uint32, length)
-        self._offsets_at = container.offset(f"{prefix}.offsets")
-        self._sorted_at = container.offset(f"{prefix}.sorted")
 
     def __len__(self) -> int:
         return len(self._sorted)
@@ -86,11 +86,11 @@ class StringTable:
         """
         first, last = self._offsets.item(number), self._offsets.item(number + 1)
         if not first <= last <= len(self._data):
-            raise self._damaged(number)
+            raise self._unreadable(number)
         try:
             return self._data[first:last].tobytes().decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
-            raise self._damaged(number) from None
+            raise self._unreadable(number) from None
 
     def get_many(self, numbers: npt.NDArray[np.int64]) -> list[str]:
         """Return several strings, faster than `get`."""
@@ -119,7 +119,7 @@ class StringTable:
         stops = self._offsets[1:].astype(np.int64)
         numbers = np.flatnonzero(stops - self._offsets[:-1].astype(np.int64) >= len(suffix))
         if len(numbers) and int(stops[numbers].max()) > len(self._data):
-            raise self._damaged(int(numbers[np.argmax(stops[numbers])]))
+            raise self._unreadable(int(numbers[np.argmax(stops[numbers])]))
         for place, byte in enumerate(suffix, -len(suffix)):
             numbers = numbers[self._data[stops[numbers] + place] == byte]
         return numbers
@@ -186,11 +186,11 @@ class StringTable:
         """
         offsets = self._offsets.astype(np.int64)
         if offsets[0] != 0 or offsets[-1] != len(self._data) or (np.diff(offsets) < 0).any():
-            raise corrupt(self.path, self._offsets_at, f"offsets from 0 to {len(self._data)}", "others")
+            raise self._damaged("offsets", f"offsets from 0 to {len(self._data)}", "others")
         try:
             text = self._data.tobytes().decode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
-            raise self._damaged(int(np.searchsorted(offsets, error.start, side="right")) - 1) from None
+            raise self._unreadable(int(np.searchsorted(offsets, error.start, side="right")) - 1) from None
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
         before = np.concatenate([[0], np.cumsum((self._data & 0xC0) != 0x80)])
         return points, before[offsets]
@@ -204,19 +204,18 @@ class StringTable:
             If a string cannot be read, two are equal, or the sorted numbers are out of order.
         """
         if self._offsets[0] != 0 or self._offsets[-1] != len(self._data):
-            raise corrupt(self.path, self._offsets_at, f"offsets from 0 to {len(self._data)}", "others")
+            raise self._damaged("offsets", f"offsets from 0 to {len(self._data)}", "others")
         for number in range(len(self)):
             self.get(number)
         position = int(first_disorder(self._data, self._offsets, self._sorted))
         if position >= 0:
-            raise corrupt(
-                self.path, self._sorted_at + 4 * position, "strings in ascending order", "another order"
-            )
+            raise self._damaged("sorted", "strings in ascending order", "another order", position)
 
     def _disordered(self) -> CorruptIndexError:
-        return corrupt(self.path, self._sorted_at, "a sorted table of strings", "a position outside it")
+        return self._damaged("sorted", "a sorted table of strings", "a position outside it")
 
-    def _damaged(self, number: int) -> CorruptIndexError:
-        return corrupt(
-            self.path, self._offsets_at + 8 * number, "a string in UTF-8", f"other bytes in entry {number}"
-        )
+    def _unreadable(self, number: int) -> CorruptIndexError:
+        return self._damaged("offsets", "a string in UTF-8", f"other bytes in entry {number}", number)
+
+    def _damaged(self, section: str, expected: str, seen: str, place: int = 0) -> CorruptIndexError:
+        return self._container.damaged(f"{self._prefix}.{section}", expected, seen, place)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import WeightError
-from termwise.index.container import Container, corrupt
+from termwise.index.container import Container
 from termwise.index.manifest import Manifest
 from termwise.index.manifest_records import AddedTerms
 from termwise.index.open_files import OpenFiles
@@ -188,4 +188,4 @@ def _vectors(terms: Container, manifest: Manifest) -> TermVectors | None:
         return TermVectors(rows.reshape(count, record.dimensions), shifts, record.scale, manifest.vocabulary)
     except WeightError as error:
         seen = f"{int(shifts.max(initial=0))}"
-        raise corrupt(terms.path, terms.offset("term_vectors.shifts"), error.facts[0][1], seen) from None
+        raise terms.damaged("term_vectors.shifts", error.facts[0][1], seen) from None

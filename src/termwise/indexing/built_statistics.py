@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from termwise.collection import CollectionStatistics
-from termwise.collection.statistics import OpenStatistics
 from termwise.errors import ParameterError
 from termwise.fixes import Code, Fix
 from termwise.index import Index
@@ -56,11 +55,6 @@ def built_statistics(index: Index) -> CollectionStatistics:
         read_frequencies(index.attachment(FREQUENCIES), index.manifest.built_terms),
         record["longest"],
     )
-
-
-def opened_statistics(statistics: CollectionStatistics, n_terms: int) -> OpenStatistics:
-    """Return the statistics of a build for other documents, over the first `n_terms` terms."""
-    return OpenStatistics(statistics, n_terms, longest=statistics.longest)
 
 
 def built_idf(index: Index, power: float) -> IdfRecord | None:

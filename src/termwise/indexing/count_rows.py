@@ -24,7 +24,7 @@ from termwise.index.document_spill import DocumentWriter
 from termwise.index.encoder_description import encoder_description
 from termwise.index.spill import RowSpill
 from termwise.index.updater import IndexUpdater
-from termwise.indexing.built_statistics import opened_statistics, statistics_files, statistics_record
+from termwise.indexing.built_statistics import statistics_files, statistics_record
 from termwise.indexing.context import BuildContext, RowSource, attributes_of, empty_collection
 from termwise.indexing.field_weights import field_texts, number_documents, texts_to_store
 from termwise.kernels.counting import count_rows, renumber_rows
@@ -373,7 +373,8 @@ class AddedCountRows(RowSource):
         updater, before = self.updater, self.updater.terms
         final = self._numbered(list(self._counts.numbers))
         tokens = list(self._new)[before - updater.index.manifest.terms :]
-        statistics = opened_statistics(self._statistics, before + len(tokens))
+        built = self._statistics
+        statistics = OpenStatistics(built, before + len(tokens), longest=built.longest)
         floors = self._model.floors(statistics) if tokens else None
         updater.add_terms(tokens, None if floors is None else floors[before : before + len(tokens)])
         self._counts.weigh(final, updater.vocabulary, self._prepared(), statistics)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -24,7 +25,35 @@ EXACT_IN_FLOAT32 = (1 << 24) // LEVELS**2
 """Largest number of dimensions for which a dot product of two rows is exact in float32, in any order of its sum."""
 
 
-class CompiledTerms:
+class RowSink(ABC):
+    """Takes the rows of all documents in order, and writes them into the index.
+
+    Attributes
+    ----------
+    floors : ndarray of shape (V,), float64, or None
+        Contribution of an absent term, known after `write`; None if it is 0 for all terms.
+    term_vectors : TermVectors or None
+        Query table of the index, if any.
+    frequencies : ndarray of shape (V,), int64, or None
+        Document frequency of each term, if the rows are multiplied by an idf.
+    """
+
+    floors: npt.NDArray[np.float64] | None = None
+    term_vectors: TermVectors | None = None
+    frequencies: npt.NDArray[np.int64] | None = None
+
+    @abstractmethod
+    def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
+        """Take the rows and texts of the next documents."""
+
+    def write(self, writer: IndexWriter, progress: Progress) -> None:  # noqa: B027
+        """Write the rows that are not written yet, after all were added."""
+
+    def close(self) -> None:  # noqa: B027
+        """Remove temporary files."""
+
+
+class CompiledTerms(RowSink):
     """Sparse rows of the weights above the mean of each term, which are written when all vectors are known.
 
         w(t, d) = max over the windows i of d of  v[t] . e[i]  -  mean of this maximum over all documents with a window
@@ -48,10 +77,6 @@ class CompiledTerms:
         Largest number of weights of a document.
     """
 
-    floors = None
-    term_vectors = None
-    frequencies = None
-
     def __init__(
         self, folder: Path, table: TermVectors, counter: RowEncoder[TermWeights], *, keep: int
     ) -> None:
@@ -64,7 +89,7 @@ class CompiledTerms:
         self._columns = np.ascontiguousarray(table.rows[self._terms].T, dtype=kind)
         self._units = np.ldexp(table.scale, table.shifts[self._terms].astype(np.int64))
         self._sums = np.zeros(len(self._terms), dtype=np.float64)
-        self._frequencies = np.zeros(len(table), dtype=np.int64)
+        self._with_term = np.zeros(len(table), dtype=np.int64)
         self._filled = 0
 
     def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
@@ -81,7 +106,7 @@ class CompiledTerms:
             )
         self._spill.add(rows)
         terms = self._counter.encode_documents(texts).terms
-        self._frequencies += np.bincount(terms, minlength=len(self._frequencies))
+        self._with_term += np.bincount(terms, minlength=len(self._with_term))
         for documents, largest in self._largest(rows):
             self._sums += largest.sum(axis=0, dtype=np.float64)
             self._filled += len(documents)
@@ -90,7 +115,7 @@ class CompiledTerms:
         """Write the rows of all documents to the index."""
         means = (self._sums / max(self._filled, 1)).astype(np.float32)
         # Square roots are rounded alike on all machines, powers are not.
-        factors = np.sqrt(np.sqrt(1.0 + self._frequencies[self._terms])).astype(np.float32)
+        factors = np.sqrt(np.sqrt(1.0 + self._with_term[self._terms])).astype(np.float32)
         for first in range(0, self._spill.documents, WINDOWS):
             last = min(first + WINDOWS, self._spill.documents)
             vectors = self._spill.read(first, last)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +23,12 @@ from termwise.index.spill import RowSpill
 from termwise.index.updater import IndexUpdater
 from termwise.indexing.context import BuildContext, RowSource, pass_documents
 from termwise.indexing.count_rows import TokenCounter
-from termwise.indexing.lookup_rows import CompiledTerms
+from termwise.indexing.lookup_rows import CompiledTerms, RowSink
 from termwise.models import Lookup, NetworkModel
 from termwise.models.idf_power import idf_factors
 from termwise.progress import Progress
 from termwise.records import Document
-from termwise.vectors import DocumentVectors, TermVectors
+from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
 
 CHUNK = 1 << 20
@@ -118,39 +118,13 @@ def _check_vocabulary(encoder: DocumentEncoder) -> None:
     )
 
 
-class _RowSink(Protocol):
-    """Takes the rows of all documents in order, and writes them into the index."""
-
-    @property
-    def floors(self) -> npt.NDArray[np.float64] | None:
-        """Contribution of an absent term, shape (V,); None if it is 0 for all terms."""
-
-    @property
-    def term_vectors(self) -> TermVectors | None:
-        """Query table of the index, if any."""
-
-    @property
-    def frequencies(self) -> npt.NDArray[np.int64] | None:
-        """Document frequency of each term, shape (V,), if the rows are multiplied by an idf."""
-
-    def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
-        """Take the rows and texts of the next documents."""
-
-    def write(self, writer: IndexWriter, progress: Progress) -> None:
-        """Write the rows that are not written yet, after all were added."""
-
-    def close(self) -> None:
-        """Remove temporary files."""
-
-
-class _Unchanged:
+class _Unchanged(RowSink):
     """Rows that are written as they come."""
 
     def __init__(self, writer: IndexWriter, encoder: DocumentEncoder) -> None:
         self._writer = writer
         self.floors = encoder.floors
         self.term_vectors = encoder.term_vectors
-        self.frequencies: npt.NDArray[np.int64] | None = None
 
     def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
         """Write rows."""
@@ -159,36 +133,15 @@ class _Unchanged:
         else:
             self._writer.add_weights(rows)
 
-    def write(self, writer: IndexWriter, progress: Progress) -> None:
-        """Do nothing."""
 
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class _TwoPassRows(ABC):
-    """Term weights that stay on disk until statistics of all rows are known, and are then transformed and written.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the temporary file.
-    encoder : DocumentEncoder
-        Source of the rows.
-    """
+class _TwoPassRows(RowSink):
+    """Term weights that stay on disk until statistics of all rows are known, and are then transformed and written."""
 
     stage: ClassVar[str]
     """Name of the second pass, for progress."""
 
     operation: ClassVar[np.ufunc]
     """Combines each weight with the operand of its term."""
-
-    term_vectors = None
-
-    @property
-    def frequencies(self) -> npt.NDArray[np.int64] | None:
-        """Document frequency of each term, shape (V,), if the rows are multiplied by an idf."""
-        return None
 
     def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
         self._spill = RowSpill(folder, "two_pass")
@@ -215,11 +168,6 @@ class _TwoPassRows(ABC):
         """Remove the temporary file."""
         self._spill.close()
 
-    @property
-    @abstractmethod
-    def floors(self) -> npt.NDArray[np.float64] | None:
-        """Contribution of an absent term, shape (V,); None if it is 0 for all terms."""
-
     @abstractmethod
     def _update(self, rows: TermWeights) -> None:
         """Update the statistics with some rows."""
@@ -245,14 +193,6 @@ class _Likelihoods(_TwoPassRows):
         self._terms: npt.NDArray[np.int32] | None = None
         self._smallest = np.zeros(len(encoder.vocabulary), dtype=np.float64)
 
-    @property
-    def floors(self) -> npt.NDArray[np.float64]:
-        """Contribution of an absent term, shape (V,); 0 for terms without a value."""
-        floors = self._smallest.copy()
-        if self._terms is not None:
-            floors[self._terms] -= BELOW
-        return floors
-
     def _update(self, rows: TermWeights) -> None:
         for terms, weights in rows:
             if len(terms) == 0:
@@ -268,6 +208,9 @@ class _Likelihoods(_TwoPassRows):
             self._smallest[terms] = np.minimum(self._smallest[terms], weights)
 
     def _operands(self) -> npt.NDArray[np.float64]:
+        self.floors = self._smallest.copy()
+        if self._terms is not None:
+            self.floors[self._terms] -= BELOW
         return self.floors
 
 
@@ -280,22 +223,13 @@ class _IdfWeights(_TwoPassRows):
     def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
         super().__init__(folder, encoder)
         self._power = encoder.idf_power
-        self._frequencies = np.zeros(len(encoder.vocabulary), dtype=np.int64)
-
-    @property
-    def floors(self) -> None:
-        """None."""
-
-    @property
-    def frequencies(self) -> npt.NDArray[np.int64]:
-        """Number of rows with each term, shape (V,)."""
-        return self._frequencies
+        self.frequencies: npt.NDArray[np.int64] = np.zeros(len(encoder.vocabulary), dtype=np.int64)
 
     def _update(self, rows: TermWeights) -> None:
-        self._frequencies += np.bincount(rows.terms[rows.weights > 0], minlength=len(self._frequencies))
+        self.frequencies += np.bincount(rows.terms[rows.weights > 0], minlength=len(self.frequencies))
 
     def _operands(self) -> npt.NDArray[np.float64]:
-        return idf_factors(self._frequencies, self._spill.rows, self._power)
+        return idf_factors(self.frequencies, self._spill.rows, self._power)
 
 
 def _transformed(rows: TermWeights, operation: np.ufunc, operands: npt.NDArray[np.float64]) -> TermWeights:
@@ -304,7 +238,7 @@ def _transformed(rows: TermWeights, operation: np.ufunc, operands: npt.NDArray[n
     return TermWeights(rows.indptr, rows.terms, weights, rows.vocabulary)
 
 
-def _row_sink(writer: IndexWriter, encoder: DocumentEncoder, model: NetworkModel) -> _RowSink:
+def _row_sink(writer: IndexWriter, encoder: DocumentEncoder, model: NetworkModel) -> RowSink:
     """Return the sink for the rows of an encoder."""
     if encoder.gives_log_likelihoods:
         return _Likelihoods(writer.folder, encoder)

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
-
-from termwise.collection import Collection
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
 from termwise.index import Manifest
 from termwise.index.encoder_description import encoder_description
 from termwise.indexing.context import BuildContext
-from termwise.models import CsrVectors, JsonVectors, VectorModel, read_vectors
-from termwise.records import Document
+from termwise.models import CsrVectors, JsonVectors, VectorModel
 from termwise.text import Analyzer
-
-
-def open_vectors(
-    collection: str | Path | Collection | Iterable[Document], analyzer: Analyzer
-) -> JsonVectors | CsrVectors:
-    """Open the file of weights that a collection argument names."""
-    if not isinstance(collection, str | Path):
-        raise ParameterError("the model vectors reads a file of weights", fixes=["pass its path"])
-    return read_vectors(collection, analyzer=analyzer)
 
 
 def build_vectors(
