@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing
 from datetime import date
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -150,17 +150,8 @@ def _plain(value: AttributeValue) -> AttributeValue:
     return [str.__str__(string) for string in value]
 
 
-class _Column(Protocol):
-    """Column in preparation."""
-
-    def add(self, value: Stored | None) -> None:
-        """Append the value of the next row, None if it is missing."""
-
-    def write(self, writer: ContainerWriter, prefix: str) -> None:
-        """Write the column as sections of a container."""
-
-
-def _column(kind: FieldType, resources: ExitStack, path: Path) -> _Column:
+def _column(kind: FieldType, resources: ExitStack, path: Path) -> _Booleans | _Numbers | _Keywords:
+    """Return a column in preparation: `add` appends the value of the next row, None if it is missing."""
     if kind == "keyword" or kind == "keywords":
         return _Keywords(resources, path, several=kind == "keywords")
     if kind == "boolean":

@@ -56,7 +56,8 @@ from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue
 from termwise.storage.atomic_file import remove
 from termwise.storage.folder_path import FolderPath
-from termwise.storage.model_folder import MIXTURE, kind_of
+from termwise.storage.model_folder import MIXTURE
+from termwise.storage.safe_read import is_file
 from termwise.validation import check_memory, check_threads
 from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
@@ -700,8 +701,7 @@ class IndexUpdater(DocumentWriter, Updater):
 
 def refuse_part_of_mixture(path: Path) -> None:
     """Raise `ParameterError` for the index of a part: the other parts would then have other documents or weights."""
-    around = kind_of(path.parent)
-    if around is not None and around.manifest == MIXTURE:
+    if is_file(path.parent / MIXTURE):
         raise ParameterError(
             "this index is a part of a mixture, which holds the same documents in each part",
             facts=[("index", path), ("mixture", path.parent)],

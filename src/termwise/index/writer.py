@@ -6,6 +6,7 @@ import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -125,9 +126,10 @@ class IndexWriter(DocumentWriter):
         self._created: list[Path] = []
         with ExitStack() as resources:
             resources.callback(self._remove_created)
-            self._created = [each.absolute() for each in claim(self.path, overwrite=overwrite)]
+            check_folder = partial(check_free, self.path, overwrite=overwrite)
+            self._created = [each.absolute() for each in claim(self.path, "an index", check_folder)]
             resources.enter_context(writer_lock(self.path))
-            check_free(self.path, overwrite=overwrite)
+            check_folder()
             self.folder = make_build_folder(self.path)
             resources.callback(shutil.rmtree, self.folder, ignore_errors=True)
             self._spill = resources.enter_context(

@@ -81,16 +81,13 @@ def field_texts(document: Document, weights: Mapping[str, int]) -> list[str]:
     return [fields.get(name, "") for name in weights]
 
 
-def _described(fields: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} × {weight}" for name, weight in fields.items())
-
-
 def refuse_weights_for_network(fields: tuple[str, ...] | Mapping[str, int] | None, model: Model) -> None:
     """Refuse weights of fields other than 1 for a network, which reads the joined text of the fields."""
     if isinstance(fields, Mapping) and any(weight != 1 for weight in fields.values()):
+        described = ", ".join(f"{name} × {weight}" for name, weight in fields.items())
         raise ParameterError(
             "a network reads one text, so its fields have no weights",
-            facts=[("model", model.name), ("fields", _described(fields))],
+            facts=[("model", model.name), ("fields", described)],
             fixes=[
                 Fix.use("omit the weights: {}", fields=NAMES),
                 Fix.use("choose a model that counts terms: {}", model="bm25"),

@@ -14,19 +14,14 @@ import re
 import shutil
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
-from termwise.errors import (
-    CorruptIndexError,
-    ForeignFolderError,
-    IndexExistsError,
-    MissingFileError,
-    StorageError,
-)
+from termwise.errors import CorruptIndexError, ForeignFolderError, IndexExistsError, MissingFileError
 from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.container import storage_errors
-from termwise.index.folder import LOCK, FolderWriter, publish, writer_lock
+from termwise.index.folder import LOCK, FolderWriter, claim, names_in, publish, writer_lock
 from termwise.index.manifest import NAME as INDEX
 from termwise.indexing.work_folder import default_encoding
 from termwise.search.mixture import Mixture
@@ -35,7 +30,7 @@ from termwise.search.searcher import Searcher
 from termwise.storage.atomic_file import TEMPORARY, sync_folder, write_bytes_whole
 from termwise.storage.folder_path import FolderPath
 from termwise.storage.model_folder import MIXTURE_BUILD
-from termwise.storage.ownership import check_names, missing_folders, remove_empty
+from termwise.storage.ownership import check_names, remove_empty
 
 _UNUSUAL = re.compile(r"[^A-Za-z0-9._-]|^\.")
 _LONGEST = 100
@@ -69,8 +64,16 @@ class MixtureWriter(FolderWriter):
         self._folder = FolderPath.of(path)
         self._new: list[Path] = []
         self._published = False
+        around = next((folder for folder in path.resolve().parents if is_mixture(folder)), None)
+        if around is not None:
+            raise ForeignFolderError(
+                "a mixture cannot lie inside another mixture",
+                facts=[("path", path), ("mixture", around)],
+                fixes=["choose another folder"],
+            )
         with ExitStack() as resources:
-            created = [each.absolute() for each in self._claimed(overwrite)]
+            claimed = claim(path, "a mixture", partial(self._check_free, overwrite))
+            created = [each.absolute() for each in claimed]
             resources.callback(lambda: None if self._published else remove_empty(created))
             resources.enter_context(writer_lock(path))
             self._check_free(overwrite)
@@ -109,36 +112,8 @@ class MixtureWriter(FolderWriter):
             (self.path / MIXTURE_BUILD).unlink()
         return Searcher(mixture)
 
-    def _claimed(self, overwrite: bool) -> list[Path]:
-        """Create the folder if it is missing, or check that a build may use it; return the created folders."""
-        around = next((folder for folder in self.path.resolve().parents if is_mixture(folder)), None)
-        if around is not None:
-            raise ForeignFolderError(
-                "a mixture cannot lie inside another mixture",
-                facts=[("path", self.path), ("mixture", around)],
-                fixes=["choose another folder"],
-            )
-        with storage_errors(self.path):
-            if not self.path.exists():
-                missing = missing_folders(self.path)
-                self.path.mkdir(parents=True, exist_ok=True)
-                return missing
-        if not self.path.is_dir():
-            raise ForeignFolderError(
-                "the output path is a file, but a mixture is a folder",
-                facts=[("path", self.path)],
-                fixes=["choose another path"],
-            )
-        self._check_free(overwrite)
-        return []
-
     def _check_free(self, overwrite: bool) -> None:
-        try:
-            names = sorted(entry.name for entry in self.path.iterdir())
-        except OSError as error:
-            raise StorageError(
-                "the output folder cannot be read", facts=[("path", self.path), ("reason", error.strerror)]
-            ) from error
+        names = names_in(self.path)
         if INDEX in names and NAME not in names:
             raise ForeignFolderError(
                 "the folder is an index, not a mixture; nothing was changed",
