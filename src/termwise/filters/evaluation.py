@@ -15,7 +15,7 @@ from termwise.errors import ParameterError
 from termwise.filters.expressions import And, Condition, Exists, Filter, Not, Or
 from termwise.filters.json_form import filter_from_json
 from termwise.filters.parser import parse_filter
-from termwise.filters.types import check_filter, check_values, intervals, is_negative
+from termwise.filters.types import check_condition, check_filter, intervals
 from termwise.index.attribute_columns import (
     AttributeColumns,
     BooleanColumn,
@@ -36,10 +36,7 @@ MANY = 0.1
 def as_filter(given: str | Mapping[str, Any] | Filter, schema: Schema) -> Filter:
     """Return a checked filter, given as text, as an object of JSON, or as a `Filter`.
 
-    Raises
-    ------
-    ParameterError, UnknownNameError
-        As `parse_filter`, `filter_from_json` and `check_filter`.
+    The errors are those of `parse_filter`, `filter_from_json` and `check_filter`.
     """
     if isinstance(given, str):
         return parse_filter(given, schema)
@@ -95,19 +92,17 @@ def _matches(condition: Condition, columns: AttributeColumns | None, first: int,
     column = None if columns is None else columns.column(condition.field)
     if columns is None or column is None:
         return np.zeros(last - first, dtype=np.bool_)
-    kind = columns.schema[condition.field]
-    present = column.present(slice(first, last))
+    rows = slice(first, last)
     if isinstance(condition, Exists):
-        return present
+        return column.present(rows)
+    check_condition(condition, columns.schema)
     if isinstance(column, NumberColumn):
-        found = _in_intervals(column.values[first:last], intervals(condition, kind))
-        return present & ~found if is_negative(condition) else present & found
-    check_values(condition, kind)
-    if isinstance(column, BooleanColumn):
-        values = column.values[first:last]
-        found = np.zeros(len(values), dtype=np.bool_)
+        bounds = intervals(condition, columns.schema[condition.field])
+        found = _in_intervals(column.values[first:last], bounds)
+    elif isinstance(column, BooleanColumn):
+        found = np.zeros(last - first, dtype=np.bool_)
         for value in set(condition.operands):
-            found |= values == int(value)
+            found |= column.values[first:last] == int(value)
     elif isinstance(column, KeywordColumn):
         found = _has_code(condition, column.strings, column.codes[first:last], 1)
     else:
@@ -123,7 +118,9 @@ def _matches(condition: Condition, columns: AttributeColumns | None, first: int,
         else:
             before = np.concatenate([[0], np.cumsum(hits)])[starts - begin]
             found = before[1:] > before[:-1]
-    return present & ~found if is_negative(condition) else found
+    if condition.symbol in ("!=", "not in"):
+        return column.present(rows) & ~found
+    return column.present(rows) & found if isinstance(column, NumberColumn) else found
 
 
 def _in_intervals(values: npt.NDArray[Any], bounds: list[tuple[float, float]]) -> Mask:

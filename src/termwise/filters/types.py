@@ -61,12 +61,7 @@ def check_condition(condition: Condition, schema: Schema) -> None:
         raise UnknownNameError.of("field", condition.field, schema)
     if kind in _LIMITS:
         intervals(condition, kind)
-    else:
-        check_values(condition, kind)
-
-
-def check_values(condition: Condition, kind: FieldType) -> None:
-    """Check the values of a condition on strings or on true and false."""
+        return
     wanted = bool if kind == "boolean" else str
     for value in condition.operands:
         if not isinstance(value, wanted):
@@ -79,13 +74,8 @@ def check_values(condition: Condition, kind: FieldType) -> None:
         )
 
 
-def is_negative(condition: Condition) -> bool:
-    """Return whether a condition matches the documents that have a value, and none that is equal."""
-    return condition.symbol in ("!=", "not in")
-
-
 def intervals(condition: Condition, kind: FieldType) -> list[Bounds]:
-    """Return the intervals of the values that a condition matches, or excludes if it `is_negative`.
+    """Return the intervals of the values that a condition matches, or that ``!=`` and ``not in`` exclude.
 
     Parameters
     ----------

@@ -116,19 +116,10 @@ Column = BooleanColumn | NumberColumn | KeywordColumn | KeywordsColumn
 
 
 class AttributeColumns:
-    """Columns of attributes in a mapped container.
+    """Columns of attributes in a mapped container, for a number of documents.
 
-    Attributes
-    ----------
-    rows : int
-        Number of documents.
-    schema : Schema
-        Types of the columns.
-
-    Raises
-    ------
-    CorruptIndexError
-        If a column is missing, or its length or the name or type of a field is wrong; `check` reads all values.
+    Raises `CorruptIndexError` if a column is missing, or its length or the name or type of a field is wrong; `check`
+    reads all values.
     """
 
     def __init__(self, container: Container, rows: int) -> None:
@@ -198,12 +189,7 @@ class AttributeColumns:
         """Return the attributes of several documents by their rows, in any order; missing values are left out.
 
         By default, all fields are read. Dates are `datetime` in UTC, and lists are tuples. `AttributeSpill.add` accepts
-        the values, for a merge.
-
-        Raises
-        ------
-        CorruptIndexError
-            If a value is damaged.
+        the values, for a merge. A damaged value raises `CorruptIndexError`.
         """
         results: list[dict[str, AttributeValue]] = [{} for _ in range(len(rows))]
         for name, column in self._columns.items():
@@ -263,11 +249,8 @@ class AttributeColumns:
     def check(self) -> None:
         """Read every value.
 
-        Raises
-        ------
-        CorruptIndexError
-            If a value is out of range, a missing value is not written as 0, a string is not UTF-8, out of order, or
-            used by no row, or rows or codes are out of order.
+        Raises `CorruptIndexError` if a value is out of range, a missing value is not written as 0, a string is not
+        UTF-8, out of order, or used by no row, or rows or codes are out of order.
         """
         self._fields.check()
         for name, column in self._columns.items():

@@ -31,13 +31,7 @@ class LiveRows:
 
     @classmethod
     def read(cls, container: Container, documents: int, deletions: int) -> LiveRows:
-        """Read the file of a segment.
-
-        Raises
-        ------
-        CorruptIndexError
-            If it does not mark `deletions` rows.
-        """
+        """Read the file of a segment; raise `CorruptIndexError` unless it marks `deletions` rows."""
         packed = container.array(SECTION, "u1", -(-documents // 8))
         deleted = np.unpackbits(packed, bitorder="little").astype(np.bool_)
         if int(deleted.sum()) != deletions or deleted[documents:].any():

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,11 @@ from termwise.index.document_vectors import VectorSpill
 from termwise.index.folder import FolderWriter
 from termwise.index.identifiers import Identifiers
 from termwise.index.manifest_records import BLOCK_BITS, MAX_DOCUMENTS, MAX_POSTINGS, SegmentRecord
-from termwise.index.quantiser import Quantiser, WeightRange
+from termwise.index.quantiser import WeightRange
 from termwise.index.segment import SegmentPlan, distinct_terms, write_segment
 from termwise.index.spill import RowSpill
 from termwise.index.string_table import SECTIONS, write_strings
 from termwise.index.texts import TextSpill
-from termwise.progress import Progress
 from termwise.records import NO_ATTRIBUTES, AttributeValue
 from termwise.validation import check
 from termwise.vectors import DocumentVectors
@@ -105,16 +105,10 @@ class DocumentWriter(FolderWriter, ABC):
 
 
 class DocumentSpill:
-    """Documents in temporary files, from which segments are written.
+    """Documents in temporary files in a folder, from which segments are written.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the temporary files.
-    store_text : bool
-        Whether documents have texts.
-    schema : Schema, optional
-        Attributes to keep, and their types. By default all attributes are kept, and their types inferred.
+    With `store_text`, documents have texts. `schema` has the attributes to keep; by default, all are kept, and their
+    types inferred.
     """
 
     def __init__(self, folder: Path, *, store_text: bool, schema: Schema | None = None) -> None:
@@ -226,10 +220,7 @@ class DocumentSpill:
     def check_complete(self, vocabulary: str) -> None:
         """Check that every document has a row over a vocabulary, and its vectors; documents with vectors need no rows.
 
-        Raises
-        ------
-        WeightError, VocabularyMismatchError
-            If they have not.
+        Raises `WeightError` or `VocabularyMismatchError` if they have not.
         """
         documents = len(self)
         if self.vectors is not None and not self.rows.rows:
@@ -255,10 +246,7 @@ class DocumentSpill:
     def weight_range(self, n_terms: int, background: int | None) -> WeightRange:
         """Read all rows, and return the range of the weights.
 
-        Raises
-        ------
-        VocabularyMismatchError
-            If a term number is outside the vocabulary.
+        Raises `VocabularyMismatchError` for a term number outside the vocabulary.
         """
         found = WeightRange(dropped=sum(self._zeros.values()) - self._zeros[n_terms])
         limit = n_terms + (background is not None)
@@ -276,19 +264,8 @@ class DocumentSpill:
                 found.add_biases(weights[biases])
         return found
 
-    def write_segments(
-        self,
-        n_terms: int,
-        background: int | None,
-        quantiser: Quantiser | None,
-        *,
-        reorder: bool,
-        own_terms: bool = False,
-        threads: int,
-        memory: int,
-        progress: Progress,
-    ) -> list[SegmentRecord]:
-        """Write segments, each as long as the format permits, into the folder.
+    def write_segments(self, plan: SegmentPlan, *, own_terms: bool = False) -> list[SegmentRecord]:
+        """Write segments of all rows, each as long as the format permits, into the folder.
 
         With `own_terms`, each segment numbers the terms that it contains.
         """
@@ -296,23 +273,10 @@ class DocumentSpill:
         ends = segment_ends(lengths if self.vectors is None else lengths + self.vectors.windows())
         records = []
         for first, last in pairwise([0, *ends]):
-            own = None
+            part = replace(plan, first_row=first, last_row=last)
             if own_terms:
-                own = distinct_terms(self.rows, first, last, n_terms=n_terms, background=background)
-            plan = SegmentPlan(
-                spill=self.rows,
-                first_row=first,
-                last_row=last,
-                n_terms=n_terms,
-                background=background,
-                quantiser=quantiser,
-                reorder=reorder,
-                threads=threads,
-                memory=memory,
-                progress=progress,
-                own_terms=own,
-            )
-            records.append(self._write_segment(plan))
+                part = replace(part, own_terms=distinct_terms(part))
+            records.append(self._write_segment(part))
         return records
 
     def _write_segment(self, plan: SegmentPlan) -> SegmentRecord:

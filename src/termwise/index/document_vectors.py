@@ -19,15 +19,7 @@ KIND = "vectors"
 
 
 class VectorSpill:
-    """Temporary files for the vectors of a build; 8 bytes per document are in memory.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the files.
-    dimensions : int
-        Number of dimensions of all vectors.
-    """
+    """Temporary files for the vectors of a build; 8 bytes per document are in memory."""
 
     def __init__(self, folder: Path, dimensions: int) -> None:
         self.dimensions = dimensions
@@ -39,13 +31,7 @@ class VectorSpill:
         self.documents = 0
 
     def add(self, vectors: DocumentVectors) -> None:
-        """Append the vectors of the next documents.
-
-        Raises
-        ------
-        WeightError
-            If they have another number of dimensions.
-        """
+        """Append the vectors of the next documents; raise `WeightError` for another number of dimensions."""
         if vectors.dimensions != self.dimensions:
             raise WeightError(
                 "all vectors of an index have the same number of dimensions",
@@ -62,20 +48,21 @@ class VectorSpill:
             self._windows = [np.concatenate(self._windows)]
         return self._windows[0]
 
+    def _bounds(self, first: int, last: int) -> tuple[int, npt.NDArray[np.int64]]:
+        """Return the number of windows before some documents, and the boundaries of theirs."""
+        windows = self.windows()
+        return int(windows[:first].sum()), np.concatenate([[0], np.cumsum(windows[first:last])])
+
     def read(self, first: int, last: int) -> DocumentVectors:
         """Return the vectors of the documents ``first:last``."""
-        windows = self.windows()
-        before = int(windows[:first].sum())
-        starts = np.concatenate([[0], np.cumsum(windows[first:last])])
+        before, starts = self._bounds(first, last)
         count = int(starts[-1])
         rows = self._rows.read(before * self.dimensions, count * self.dimensions)
         return DocumentVectors(starts, rows.reshape(count, self.dimensions), self._scales.read(before, count))
 
     def write(self, path: Path, first: int, last: int) -> IndexFile:
         """Write the container with the vectors of the documents ``first:last``."""
-        windows = self.windows()
-        before = int(windows[:first].sum())
-        starts = np.concatenate([[0], np.cumsum(windows[first:last])])
+        before, starts = self._bounds(first, last)
         count = int(starts[-1])
         with ContainerWriter(path, KIND, 3) as writer:
             writer.write("vectors.starts", "<u4", [starts])

@@ -93,10 +93,11 @@ def claim(path: Path, noun: str, check_free: Callable[[], None]) -> list[Path]:
     return []
 
 
-def names_in(path: Path) -> set[str]:
-    """Return the names in the folder of a build; raise `StorageError` if it cannot be read."""
+@contextmanager
+def reading_errors(path: Path) -> Iterator[None]:
+    """Turn an `OSError` of the block, which looks at what the folder of a build holds, into a `StorageError`."""
     try:
-        return {entry.name for entry in path.iterdir()}
+        yield
     except OSError as error:
         raise StorageError(
             "the output folder cannot be read", facts=[("path", path), ("reason", error.strerror)]
@@ -105,18 +106,15 @@ def names_in(path: Path) -> set[str]:
 
 def check_free(path: Path, *, overwrite: bool) -> None:
     """Refuse a folder with files that do not belong to an index, or with an index that may not be overwritten."""
-    names = names_in(path)
-    try:
-        own_manifest = NAME in names and (
-            FORMAT.encode() in read_regular(path / NAME, MAX_MANIFEST)
-            or any(FILE.fullmatch(name) for name in names)  # a damaged index may be overwritten
-        )
-    except Misfit:  # a folder, a pipe or a device
-        own_manifest = False
-    except OSError as error:
-        raise StorageError(
-            "the output folder cannot be read", facts=[("path", path), ("reason", error.strerror)]
-        ) from error
+    with reading_errors(path):
+        names = {entry.name for entry in path.iterdir()}
+        try:
+            own_manifest = NAME in names and (
+                FORMAT.encode() in read_regular(path / NAME, MAX_MANIFEST)
+                or any(FILE.fullmatch(name) for name in names)  # a damaged index may be overwritten
+            )
+        except Misfit:  # a folder, a pipe or a device
+            own_manifest = False
     kind = kind_of(path)
     if kind is not None and kind.manifest == MIXTURE:
         raise ForeignFolderError(

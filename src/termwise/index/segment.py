@@ -114,14 +114,12 @@ def _terms(plan: SegmentPlan) -> Iterator[npt.NDArray[np.uint32]]:
         yield terms if own is None else numbers[terms]
 
 
-def distinct_terms(
-    spill: RowSpill, first_row: int, last_row: int, *, n_terms: int, background: int | None
-) -> npt.NDArray[np.uint32]:
-    """Return the terms of consecutive rows of a spill, ascending, without the background term."""
-    found = np.zeros(n_terms + (background is not None), dtype=np.bool_)
-    for _, piece, _ in spill.read(first_row, last_row, postings=CHUNK):
-        found[piece] = True
-    return np.flatnonzero(found[:n_terms]).astype(np.uint32)
+def distinct_terms(plan: SegmentPlan) -> npt.NDArray[np.uint32]:
+    """Return the terms of the rows of a segment, ascending, without the background term."""
+    found = np.zeros(plan.n_terms, dtype=np.bool_)
+    for terms, _ in _pieces(plan):
+        found[terms] = True
+    return np.flatnonzero(found).astype(np.uint32)
 
 
 def _impacts(plan: SegmentPlan) -> Iterator[npt.NDArray[np.generic]]:
@@ -317,10 +315,7 @@ class Segment:
     def rows_with(self, place: int) -> npt.NDArray[np.int64]:
         """Return the rows with a posting of a term of the segment, in any order; deleted ones too.
 
-        Raises
-        ------
-        CorruptIndexError
-            If the postings point outside their arrays.
+        Raises `CorruptIndexError` if the postings point outside their arrays.
         """
         rows: npt.NDArray[np.int64]
         view = self.inverted
@@ -350,13 +345,7 @@ class Segment:
         return np.bincount(self.terms[concatenated_ranges(firsts, lengths)], minlength=self.n_terms)
 
     def index_terms(self, terms: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.int32]:
-        """Return the term numbers of the index for those of the segment.
-
-        Raises
-        ------
-        CorruptIndexError
-            If there is no such term.
-        """
+        """Return the term numbers of the index for those of the segment; others raise `CorruptIndexError`."""
         if len(terms) and int(terms.max()) >= self.n_terms:
             raise corrupt(self.path, None, f"terms below {self.n_terms}", f"term {int(terms.max())}")
         numbers = terms if self.own_terms is None else self.own_terms[terms]

@@ -20,12 +20,7 @@ IN_MEMORY = 1 << 20
 class ArraySpill:
     """Append-only sequence of numbers of one type, in memory or in an unnamed temporary file.
 
-    Parameters
-    ----------
-    path : Path
-        Place of the file, for errors; the file is in the same folder.
-    dtype : dtype
-        Type of the numbers.
+    The file is in the folder of `path`, which errors name.
     """
 
     def __init__(self, path: Path, dtype: npt.DTypeLike) -> None:
@@ -64,12 +59,7 @@ class ArraySpill:
 class RowSpill:
     """Append-only sparse rows: 8 bytes per posting on disk, 4 bytes per row in memory.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the two temporary files.
-    name : str
-        Prefix of their names in errors.
+    Errors name the two temporary files after `name`.
     """
 
     def __init__(self, folder: Path, name: str) -> None:

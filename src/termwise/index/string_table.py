@@ -48,17 +48,7 @@ class PackedStrings:
 
 
 class StringTable:
-    """Table of strings in a mapped container.
-
-    Parameters
-    ----------
-    container : Container
-        The file.
-    prefix : str
-        Name of the table.
-    length : int
-        Number of strings in the manifest.
-    """
+    """Table of `length` strings in a mapped container; `prefix` is the beginning of the names of its sections."""
 
     def __init__(self, container: Container, prefix: str, length: int) -> None:
         self.path = container.path
@@ -79,10 +69,7 @@ class StringTable:
     def get(self, number: int) -> str:
         """Return the string with a number.
 
-        Raises
-        ------
-        CorruptIndexError
-            If an offset exceeds the data, or the bytes are not UTF-8.
+        Raises `CorruptIndexError` if an offset exceeds the data, or the bytes are not UTF-8.
         """
         first, last = self._offsets.item(number), self._offsets.item(number + 1)
         if not first <= last <= len(self._data):
@@ -109,13 +96,7 @@ class StringTable:
             return [self.get(number) for number in numbers.tolist()]  # raises the error of the damaged one
 
     def ending_with(self, suffix: bytes) -> npt.NDArray[np.int64]:
-        """Return the numbers of the strings that end with some bytes, ascending.
-
-        Raises
-        ------
-        CorruptIndexError
-            If an offset exceeds the data.
-        """
+        """Return the numbers of the strings that end with some bytes, ascending; raises `CorruptIndexError`."""
         stops = self._offsets[1:].astype(np.int64)
         numbers = np.flatnonzero(stops - self._offsets[:-1].astype(np.int64) >= len(suffix))
         if len(numbers) and int(stops[numbers].max()) > len(self._data):
@@ -125,13 +106,7 @@ class StringTable:
         return numbers
 
     def find(self, string: str) -> int | None:
-        """Return the number of a string, or None.
-
-        Raises
-        ------
-        CorruptIndexError
-            If a number or an offset exceeds its array.
-        """
+        """Return the number of a string, or None; a number or an offset beyond its array raises `CorruptIndexError`."""
         encoded = np.frombuffer(string.encode("utf-8", "surrogatepass"), dtype=np.uint8)
         number = int(find_string(self._data, self._offsets, self._sorted, encoded))
         if number == CORRUPT:
@@ -153,10 +128,7 @@ class StringTable:
     def starting_with(self, prefix: str) -> npt.NDArray[np.int64]:
         """Return the numbers of the strings that begin with a prefix, in the order of their bytes.
 
-        Raises
-        ------
-        CorruptIndexError
-            If a number or an offset exceeds its array, or the bytes of a string are not UTF-8.
+        Raises `CorruptIndexError` if a number or an offset exceeds its array, or the bytes of a string are not UTF-8.
         """
 
         def beginning(place: int) -> str:
@@ -170,19 +142,10 @@ class StringTable:
         return self._sorted[begin:end].astype(np.int64)
 
     def code_points(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-        """Return the characters of all strings, joined.
+        """Return the code points of all strings, joined, and the places where each string begins.
 
-        Returns
-        -------
-        points : ndarray of shape (characters,), uint32
-            Code points.
-        starts : ndarray of shape (length + 1,), int64
-            Place of the first character of each string; the last entry is the number of characters.
-
-        Raises
-        ------
-        CorruptIndexError
-            If the offsets are out of order, or the bytes are not UTF-8.
+        The places have one entry more, the number of code points. Raises `CorruptIndexError` if the offsets are out of
+        order, or the bytes are not UTF-8.
         """
         offsets = self._offsets.astype(np.int64)
         if offsets[0] != 0 or offsets[-1] != len(self._data) or (np.diff(offsets) < 0).any():
@@ -198,10 +161,7 @@ class StringTable:
     def check(self) -> None:
         """Read every string and check their order.
 
-        Raises
-        ------
-        CorruptIndexError
-            If a string cannot be read, two are equal, or the sorted numbers are out of order.
+        Raises `CorruptIndexError` if a string cannot be read, two are equal, or the sorted numbers are out of order.
         """
         if self._offsets[0] != 0 or self._offsets[-1] != len(self._data):
             raise self._damaged("offsets", f"offsets from 0 to {len(self._data)}", "others")

@@ -28,14 +28,8 @@ LONGEST_CACHED = 64
 class MappedVocabulary:
     """Vocabulary of an index; look-ups read the mapped files.
 
-    Parameters
-    ----------
-    tables : sequence of StringTable
-        Tokens of the build, and those that were added later, in the order of their numbers.
-    background : bool
-        Whether there is a background term.
-    identity : str
-        Identity in the manifest.
+    `tables` have the tokens of the build, and those that were added later, in the order of their numbers; `identity` is
+    that in the manifest.
     """
 
     def __init__(self, tables: Sequence[StringTable], *, background: bool, identity: str) -> None:

@@ -82,13 +82,7 @@ class TextTable:
         self._start = container.array("texts.start", np.uint32, length)
 
     def get(self, number: int) -> str:
-        """Return the text of a document.
-
-        Raises
-        ------
-        CorruptIndexError
-            If the text cannot be decompressed, or is not UTF-8.
-        """
+        """Return the text of a document; raise `CorruptIndexError` if it cannot be decompressed, or is not UTF-8."""
         return self._cut(number, self._unpack(self._group_of(number)))
 
     def get_many(self, numbers: npt.NDArray[np.int64]) -> list[str]:

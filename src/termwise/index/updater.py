@@ -49,6 +49,7 @@ from termwise.index.manifest_records import (
 )
 from termwise.index.quantiser import Quantiser, WeightRange
 from termwise.index.reader import Index
+from termwise.index.segment import SegmentPlan
 from termwise.index.string_table import SECTIONS, PackedStrings, StringTable, write_strings
 from termwise.index.terms import grown_vocabulary
 from termwise.index.writer import DEFAULT_MEMORY
@@ -153,17 +154,9 @@ class Updater(FolderWriter, ABC):
 
 @dataclass
 class PendingSegment:
-    """A segment of the next generation, with the marks of its deleted documents.
+    """A segment of the next generation: its record, its identifiers, and the marks of its deleted documents.
 
-    Attributes
-    ----------
-    record : SegmentRecord
-    ids : StringTable
-        Identifiers of the segment.
-    deleted : ndarray of shape (documents,), bool
-        Marks of deleted documents.
-    changed : bool
-        Whether `record` lacks some of the marks.
+    `changed` tells whether the record lacks some of the marks.
     """
 
     record: SegmentRecord
@@ -344,14 +337,10 @@ class IndexUpdater(DocumentWriter, Updater):
         super().add_vectors(vectors)
 
     def add_terms(self, tokens: Sequence[str], floors: npt.NDArray[np.float64] | None = None) -> None:
-        """Add terms to the vocabulary; the first one has the number `terms`.
+        """Add distinct tokens that the vocabulary lacks; the first one has the number `terms`.
 
-        Parameters
-        ----------
-        tokens : sequence of str
-            Distinct tokens that the vocabulary lacks.
-        floors : ndarray of shape (len(tokens),), float64, optional
-            Contribution of each term where it is absent, per unit of query weight; by default 0.
+        `floors` has the contribution of each term where it is absent, per unit of query weight, shape (len(tokens),); 0
+        by default.
         """
         self._check_open()
         if self._spill is not None and self._spill.rows.rows:
@@ -418,10 +407,7 @@ class IndexUpdater(DocumentWriter, Updater):
     def merges(self, *, everything: bool) -> Iterator[None]:
         """Merge neighbouring segments, one range in each step; publish each step before the next one.
 
-        Parameters
-        ----------
-        everything : bool
-            Merge all segments, as `merge` does; otherwise those that `commit` merges.
+        With `everything`, all segments are merged, as `merge` does; otherwise those that `commit` merges.
         """
         for first, last in self._runs() if everything else self._crowded():
             self._merge(first, last)
@@ -430,13 +416,8 @@ class IndexUpdater(DocumentWriter, Updater):
     def stage(self, built: Path | None = None) -> Manifest:
         """Write the changes of a part of a mixture into its folder, and return the manifest that `publish` publishes.
 
-        Readers see no difference. `unstage` removes the files.
-
-        Parameters
-        ----------
-        built : Path, optional
-            Folder of an index that takes the place of this one, inside `folder`. Its files are moved, and changes since
-            the last commit are lost.
+        Readers see no difference. `unstage` removes the files. `built` is the folder of an index that takes the place
+        of this one, inside `folder`: its files are moved, and changes since the last commit are lost.
         """
         manifest = self._next_manifest() if built is None else Manifest.read(built)
         self._staged = manifest, stage_files(self.path, built or self.folder, manifest)
@@ -533,16 +514,19 @@ class IndexUpdater(DocumentWriter, Updater):
         quantiser, shift = None, 0
         if manifest.quantiser.kind == "uint8":
             quantiser, shift = self._scaled(weights)
-        records = spill.write_segments(
-            self.terms,
-            background,
-            quantiser,
+        plan = SegmentPlan(
+            spill=spill.rows,
+            first_row=0,
+            last_row=len(spill),
+            n_terms=self.terms,
+            background=background,
+            quantiser=quantiser,
             reorder=len(spill) > UNORDERED,
-            own_terms=True,
             threads=self._threads,
             memory=self._memory,
             progress=self._progress,
         )
+        records = spill.write_segments(plan, own_terms=True)
         errors = QuantiserRecord("float32", largest=weights.largest, dropped=weights.dropped)
         if quantiser is not None:
             errors = quantiser.record()

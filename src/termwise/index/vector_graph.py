@@ -61,16 +61,7 @@ PIECE = 1 << 24
 
 @dataclass(frozen=True, eq=False)
 class GraphFile:
-    """File of the graph of a segment, whether or not the graph was built.
-
-    Attributes
-    ----------
-    path : Path
-    vectors : SegmentVectors
-        Vectors of the segment.
-    sha256 : str
-        SHA-256 of the file of the vectors.
-    """
+    """File of the graph of a segment, whether or not it was built; `sha256` is that of the file of the vectors."""
 
     path: Path
     vectors: SegmentVectors

@@ -25,6 +25,7 @@ from termwise.index.folder import check_free, claim, is_current, make_build_fold
 from termwise.index.manifest import Manifest
 from termwise.index.manifest_records import QuantiserRecord, VectorsRecord
 from termwise.index.quantiser import Quantiser
+from termwise.index.segment import SegmentPlan
 from termwise.index.string_table import SECTIONS, write_strings
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import write_synced
@@ -213,15 +214,19 @@ class IndexWriter(DocumentWriter):
                 fixes=["use quantiser='float32'"],
             )
         terms_file = self._write_terms(vocabulary, n_slots, floors, query_weights, term_vectors)
-        segments = spill.write_segments(
-            len(vocabulary),
-            background,
-            quantiser,
+        plan = SegmentPlan(
+            spill=spill.rows,
+            first_row=0,
+            last_row=len(spill),
+            n_terms=len(vocabulary),
+            background=background,
+            quantiser=quantiser,
             reorder=self._reorder,
             threads=self._threads,
             memory=self._memory,
             progress=self._progress,
         )
+        segments = spill.write_segments(plan)
         manifest = Manifest(
             documents=len(spill),
             postings=sum(segment.postings for segment in segments),

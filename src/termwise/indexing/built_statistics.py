@@ -36,10 +36,7 @@ def statistics_files(statistics: CollectionStatistics) -> dict[str, bytes]:
 def built_statistics(index: Index) -> CollectionStatistics:
     """Return the statistics of the collection that an index was built from, over the terms of the build.
 
-    Raises
-    ------
-    ParameterError
-        If the index was written before these statistics were kept.
+    An index that was written before these statistics were kept raises `ParameterError`.
     """
     record = index.manifest.encoder.statistics
     files = {DOCUMENT_FREQUENCIES, FREQUENCIES}

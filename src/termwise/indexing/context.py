@@ -32,18 +32,10 @@ from termwise.validation import check_documents
 
 @dataclass(frozen=True, kw_only=True)
 class BuildContext:
-    """An open index writer and the options of the build.
+    """An open index writer, and the options of the build.
 
-    Attributes
-    ----------
-    writer : IndexWriter
-    store_text : bool
-        Whether the index keeps the texts.
-    threads : int
-    progress : callable
-        Called with a stage, the number of items done, and the total.
-    fields : tuple of str, optional
-        Names of the fields of the texts, if they were chosen.
+    `store_text` tells whether the index keeps the texts; `fields` are the names of the fields of the texts, if they
+    were chosen.
     """
 
     writer: IndexWriter
@@ -54,13 +46,7 @@ class BuildContext:
 
 
 class RowSource(ABC):
-    """Computes the rows of documents that are added to an index.
-
-    Attributes
-    ----------
-    updater : IndexUpdater
-        Takes the rows.
-    """
+    """Computes the rows of documents that are added to an index, and passes them to its updater."""
 
     updater: IndexUpdater
 

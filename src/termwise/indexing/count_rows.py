@@ -60,25 +60,11 @@ def build_counts(
 ) -> Manifest:
     """Count tokens, build the vocabulary, weigh the counts, and publish the index.
 
-    Parameters
-    ----------
-    context : BuildContext
-    documents : (iterator of Document, int or None)
-        The documents and, if known, their number.
-    model : CountModel
-    analyzer : Analyzer
-    field_weights : mapping of str to int, optional
-        Weights of the fields of the documents; see `termwise.indexing.field_weights`.
-    work : Path, optional
-        Folder where counts are cached, so that documents are analysed once for several builds.
+    `documents` come with their number, if it is known. With `field_weights`, see `termwise.indexing.field_weights`. In
+    the folder `work`, counts are cached, so that documents are analysed once for several builds.
 
-    Raises
-    ------
-    EmptyCollectionError
-        If there are no documents.
-    ParameterError
-        If a threshold of the model removes every weight, a document lacks the fields, or `work` is given and the
-        vocabulary is open or fields have weights.
+    Raises `EmptyCollectionError` without documents, and `ParameterError` if a threshold of the model removes every
+    weight, a document lacks the fields, or counts cannot be cached: the vocabulary is open or fields have weights.
     """
     writer, store_text = context.writer, context.store_text
     unread, length = documents
@@ -153,17 +139,8 @@ def _weigh(
 class TokenCounts:
     """Token counts, in temporary files, of the documents that a writer takes. Tokens are numbered as they come.
 
-    Parameters
-    ----------
-    writer : DocumentWriter
-        Takes the documents at once, and their rows by `weigh`.
-    tokens : iterable of str, optional
-        Tokens with the first numbers.
-
-    Attributes
-    ----------
-    numbers : Numbering
-        Number of each token.
+    The writer takes the documents at once, and their rows by `weigh`. `tokens` are those with the first numbers;
+    `numbers` has the number of each token.
     """
 
     def __init__(self, writer: DocumentWriter, tokens: Iterable[str] = ()) -> None:
@@ -246,15 +223,7 @@ def document_batches(documents: Iterator[Document], size: int = BATCH) -> Iterat
 class TokenCounter:
     """Encoder of texts as rows of token counts, which `encoded_blocks` caches in a work folder.
 
-    Parameters
-    ----------
-    analyzer : Analyzer
-        With a closed vocabulary, because blocks are numbered before all documents are read.
-
-    Raises
-    ------
-    ParameterError
-        If the vocabulary is open.
+    An analyzer with an open vocabulary is refused, because blocks are numbered before all documents are read.
     """
 
     analyzer: Analyzer

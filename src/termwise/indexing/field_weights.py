@@ -25,17 +25,7 @@ def number_documents(
 ) -> NumberedTexts:
     """Return the tokens of documents as numbers, with each token as often as the weight of its field.
 
-    Parameters
-    ----------
-    analyzer : Analyzer
-    documents : sequence of Document
-    weights : mapping of str to int
-        Weights of the fields; empty if documents have no fields.
-
-    Raises
-    ------
-    ParameterError
-        If a document has no fields, or other fields than the index.
+    `weights` are empty if documents have no fields. A document without these fields raises `ParameterError`.
     """
     if not weights:
         return number_texts(analyzer, [document.text for document in documents])

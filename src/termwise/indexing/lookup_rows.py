@@ -58,23 +58,13 @@ class CompiledTerms(RowSink):
 
         w(t, d) = max over the windows i of d of  v[t] . e[i]  -  mean of this maximum over all documents with a window
 
-    Of the weights above 0, a document keeps those with the largest ``w(t, d) * (1 + df(t)) ** (1 / 4)``, where df(t) is
-    the number of documents whose text has the term. A query has a frequent term more often than a rare one, so the
-    expected part of a weight in a score grows with the frequency. The power was chosen on dev splits.
+    Of the weights above 0, a document keeps the `keep` ones with the largest ``w(t, d) * (1 + df(t)) ** (1 / 4)``,
+    where df(t) is the number of documents whose text has the term, as `counter` counts it. A query has a frequent term
+    more often than a rare one, so the expected part of a weight in a score grows with the frequency. The power was
+    chosen on dev splits.
 
     Memory holds the query table in float32 and the products of `WINDOWS` windows; the vectors stay on disk. Dot
     products are sums of integers, so threads and libraries of linear algebra do not change a weight.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of temporary files.
-    table : TermVectors
-        Query table.
-    counter : RowEncoder
-        Counts the terms of texts, over the vocabulary of the table.
-    keep : int
-        Largest number of weights of a document.
     """
 
     def __init__(
@@ -93,13 +83,7 @@ class CompiledTerms(RowSink):
         self._filled = 0
 
     def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
-        """Store vectors on disk, add to the means, and count the terms of the texts.
-
-        Raises
-        ------
-        WeightError
-            If the rows are not vectors.
-        """
+        """Store vectors on disk, add to the means, and count the terms of the texts."""
         if not isinstance(rows, DocumentVectors):
             raise WeightError(
                 "term weights are compiled from vectors", facts=[("given", type(rows).__name__)]

@@ -21,7 +21,7 @@ from termwise.errors import CorruptIndexError, ForeignFolderError, IndexExistsEr
 from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.container import storage_errors
-from termwise.index.folder import LOCK, FolderWriter, claim, names_in, publish, writer_lock
+from termwise.index.folder import LOCK, FolderWriter, claim, publish, reading_errors, writer_lock
 from termwise.index.manifest import NAME as INDEX
 from termwise.indexing.work_folder import default_encoding
 from termwise.search.mixture import Mixture
@@ -39,25 +39,9 @@ _LONGEST = 100
 class MixtureWriter(FolderWriter):
     """Builds or replaces the folder of a mixture; a context manager.
 
-    Parameters
-    ----------
-    path : Path
-        Folder of the mixture.
-    overwrite : bool
-        Replace an existing mixture.
-
-    Raises
-    ------
-    IndexExistsError
-        If there is a mixture and `overwrite` is False.
-    ForeignFolderError
-        If the path is a file or inside another mixture, or the folder holds other files.
-    NotAnIndexError, NewerFormatError, CorruptIndexError
-        If the description of the existing mixture cannot be read: the folders of its parts are then not known.
-    IndexLockedError
-        If another process builds the mixture.
-    StorageError
-        If the folder cannot be created or read.
+    Raises `IndexExistsError` if there is a mixture and `overwrite` is False; `ForeignFolderError` if the path is a file
+    or inside another mixture, or the folder holds other files; the errors of `MixtureManifest.read` for an existing
+    mixture, whose folders of parts are then not known; `IndexLockedError` and `StorageError`.
     """
 
     def __init__(self, path: Path, *, overwrite: bool) -> None:
@@ -92,10 +76,7 @@ class MixtureWriter(FolderWriter):
     def commit(self, names: Sequence[str], weights: Sequence[float], depth: int) -> Searcher:
         """Publish the parts that were built in the folders of `part`, in this order, and open the mixture.
 
-        Raises
-        ------
-        CorruptIndexError
-            If the parts hold different documents; nothing is published then.
+        If the parts hold different documents, it raises `CorruptIndexError`, and nothing is published.
         """
         records = tuple(
             PartRecord(name, folder.name, float(weight), Index.open(folder).manifest.sha256)
@@ -113,7 +94,8 @@ class MixtureWriter(FolderWriter):
         return Searcher(mixture)
 
     def _check_free(self, overwrite: bool) -> None:
-        names = names_in(self.path)
+        with reading_errors(self.path):
+            names = {entry.name for entry in self.path.iterdir()}
         if INDEX in names and NAME not in names:
             raise ForeignFolderError(
                 "the folder is an index, not a mixture; nothing was changed",
@@ -148,17 +130,7 @@ class MixtureWriter(FolderWriter):
 
 
 def part_folder(path: Path, name: str, taken: Iterable[str] = ()) -> Path:
-    """Return the folder for a new part of a mixture, which the published mixture does not use.
-
-    Parameters
-    ----------
-    path : Path
-        Folder of the mixture, which need not exist.
-    name : str
-        Name of the part.
-    taken : iterable of str, optional
-        Folders of other new parts.
-    """
+    """Return the folder for a new part of a mixture, which neither the published mixture nor other new parts use."""
     used = {*taken, *_published_folders(path)}
     stem = _UNUSUAL.sub("_", name)[:_LONGEST]
     number = 1
@@ -184,14 +156,8 @@ def _listed_folders(path: Path) -> list[str]:
 def copy_index(index: Index, folder: Path) -> None:
     """Copy an open index into a folder; on the same disk, the copy shares the files, which never change.
 
-    Raises
-    ------
-    CorruptIndexError
-        If the index was replaced since it was opened.
-    MissingFileError
-        If one of its files cannot be read.
-    StorageError
-        If the files cannot be written.
+    Raises `CorruptIndexError` if the index was replaced since it was opened, `MissingFileError` if one of its files
+    cannot be read, and `StorageError` if they cannot be written.
     """
     with storage_errors(folder):
         if folder.exists():  # left by an interrupted build
@@ -210,11 +176,7 @@ def link_or_copy(source: Path, target: Path) -> None:
     """Link a file of an index into a new folder, or copy it to another disk; for the errors, see `copy_index`."""
     with suppress(OSError):
         os.link(source, target)
-    if not target.exists():
-        _copy(source, target)
-
-
-def _copy(source: Path, target: Path) -> None:
+        return
     try:
         data = source.open("rb")
     except FileNotFoundError:

@@ -49,25 +49,9 @@ def build_network(
 ) -> Manifest:
     """Encode documents block by block, and publish the index.
 
-    Parameters
-    ----------
-    context : BuildContext
-    documents : (iterator of Document, int or None)
-        The documents and, if known, their number.
-    model : NetworkModel
-    open_encoder : callable
-        Returns the encoder that runs the network.
-    work : context manager of Path
-        Folder of finished blocks.
-    field_weights : mapping of str to int, optional
-        Fields of the documents, all with the weight 1, if they are cut into chunks with the other fields in each.
-
-    Raises
-    ------
-    VocabularyMismatchError
-        If the analyzer of queries and the rows have different vocabularies.
-    EmptyCollectionError
-        If there are no documents.
+    `documents` come with their number, if it is known. `work` is the folder of finished blocks. `field_weights` are all
+    1: they are given if documents are cut into chunks with the other fields in each. An analyzer of queries with
+    another vocabulary than the rows raises `VocabularyMismatchError`.
     """
     encoder = open_encoder()
     _check_vocabulary(encoder)

@@ -14,13 +14,7 @@ from termwise.text import Analyzer
 def build_vectors(
     context: BuildContext, *, source: JsonVectors | CsrVectors, model: VectorModel, analyzer: Analyzer
 ) -> Manifest:
-    """Copy the rows of a file of weights, and publish the index.
-
-    Raises
-    ------
-    ParameterError
-        If texts are to be stored and the file holds none.
-    """
+    """Copy the rows of a file of weights, and publish the index; raise `ParameterError` without texts to store."""
     writer, store_text = context.writer, context.store_text
     with_text = 0
     for batch in source.batches():
