@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar
@@ -45,10 +44,6 @@ class Filter:
 
     def __invert__(self) -> Not:
         return Not(self)
-
-    def leaves(self) -> Iterator[Condition]:
-        """Yield all conditions on single fields."""
-        raise NotImplementedError
 
 
 def _parts(kind: type[And | Or], filter: Filter) -> tuple[Filter, ...]:
@@ -98,10 +93,6 @@ class Condition(Filter):
     def __post_init__(self) -> None:
         if not isinstance(self.field, str) or not self.field:
             raise ParameterError("a filter names a field", facts=[("given", shown(self.field))])
-
-    def leaves(self) -> Iterator[Condition]:
-        """Yield this condition."""
-        yield self
 
     @property
     def operands(self) -> tuple[Value, ...]:
@@ -255,11 +246,6 @@ class _Combination(Filter):
             )
         object.__setattr__(self, "filters", filters)
 
-    def leaves(self) -> Iterator[Condition]:
-        """Yield the conditions of all parts."""
-        for each in self.filters:
-            yield from each.leaves()
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.filters))})"
 
@@ -289,10 +275,6 @@ class Not(Filter):
     def __post_init__(self) -> None:
         if not isinstance(self.filter, Filter):
             raise ParameterError("`not` needs a filter", facts=[("given", shown(self.filter))])
-
-    def leaves(self) -> Iterator[Condition]:
-        """Yield the conditions of the filter."""
-        yield from self.filter.leaves()
 
     def __str__(self) -> str:
         if isinstance(self.filter, Exists):

@@ -11,7 +11,7 @@ from termwise.attributes.field_types import EXPECTED, INTEGERS, FieldType
 from termwise.attributes.schema import Schema
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError
-from termwise.filters.expressions import Condition, Filter, Value
+from termwise.filters.expressions import And, Condition, Filter, Not, Or, Value
 
 Bounds = tuple[int | float, int | float]
 """Smallest and largest value of an interval; it is empty if the first is larger."""
@@ -48,10 +48,15 @@ def check_filter(filter: Filter, schema: Schema) -> None:
       value     20
       expected  a string
     """
-    if not isinstance(filter, Filter):
+    if isinstance(filter, Condition):
+        check_condition(filter, schema)
+    elif isinstance(filter, Not):
+        check_filter(filter.filter, schema)
+    elif isinstance(filter, And | Or):
+        for each in filter.filters:
+            check_filter(each, schema)
+    else:
         raise ParameterError("this is no filter", facts=[("given", shown(filter))])
-    for condition in filter.leaves():
-        check_condition(condition, schema)
 
 
 def check_condition(condition: Condition, schema: Schema) -> None:

@@ -23,13 +23,15 @@ from termwise.index.document_vectors import VectorSpill
 from termwise.index.folder import FolderWriter
 from termwise.index.identifiers import Identifiers
 from termwise.index.manifest_records import BLOCK_BITS, MAX_DOCUMENTS, MAX_POSTINGS, SegmentRecord
-from termwise.index.quantiser import WeightRange
+from termwise.index.quantiser import Quantiser, WeightRange
 from termwise.index.segment import SegmentPlan, distinct_terms, write_segment
 from termwise.index.spill import RowSpill
 from termwise.index.string_table import SECTIONS, write_strings
 from termwise.index.texts import TextSpill
+from termwise.progress import Progress
 from termwise.records import NO_ATTRIBUTES, AttributeValue
-from termwise.validation import check
+from termwise.storage.folder_path import FolderPath
+from termwise.validation import check, check_memory, check_threads
 from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
 
@@ -44,6 +46,14 @@ class DocumentWriter(FolderWriter, ABC):
     """
 
     folder: Path
+
+    def __init__(self, path: str | Path, *, memory: int, threads: int, progress: Progress) -> None:
+        check_threads(threads)
+        check_memory(memory)
+        self._folder = FolderPath.of(path)
+        self._memory = memory
+        self.threads = threads
+        self.progress = progress
 
     def add(self, doc_ids: Sequence[str], rows: TermWeights, texts: Sequence[str] | None = None) -> None:
         """Add documents and their rows; see `add_documents` and `add_weights`."""
@@ -98,6 +108,31 @@ class DocumentWriter(FolderWriter, ABC):
         self._check_open()
         check("vectors", vectors, isinstance(vectors, DocumentVectors), "DocumentVectors")
         self._spill_for(()).add_vectors(vectors)
+
+    def _write_segments(
+        self,
+        spill: DocumentSpill,
+        n_terms: int,
+        background: int | None,
+        quantiser: Quantiser | None,
+        *,
+        reorder: bool,
+        own_terms: bool = False,
+    ) -> list[SegmentRecord]:
+        """Write the documents of a spill to segments; see `SegmentPlan`."""
+        plan = SegmentPlan(
+            spill=spill.rows,
+            first_row=0,
+            last_row=len(spill),
+            n_terms=n_terms,
+            background=background,
+            quantiser=quantiser,
+            reorder=reorder,
+            threads=self.threads,
+            memory=self._memory,
+            progress=self.progress,
+        )
+        return spill.write_segments(plan, own_terms=own_terms)
 
     @abstractmethod
     def _spill_for(self, doc_ids: Sequence[str]) -> DocumentSpill:

@@ -49,17 +49,14 @@ from termwise.index.manifest_records import (
 )
 from termwise.index.quantiser import Quantiser, WeightRange
 from termwise.index.reader import Index
-from termwise.index.segment import SegmentPlan
 from termwise.index.string_table import SECTIONS, PackedStrings, StringTable, write_strings
 from termwise.index.terms import grown_vocabulary
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue
 from termwise.storage.atomic_file import remove
-from termwise.storage.folder_path import FolderPath
 from termwise.storage.model_folder import MIXTURE
 from termwise.storage.safe_read import is_file
-from termwise.validation import check_memory, check_threads
 from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
 
@@ -240,15 +237,10 @@ class IndexUpdater(DocumentWriter, Updater):
         in_mixture: bool = False,
         wait: float = 0.0,
     ) -> None:
-        check_threads(threads)
-        check_memory(memory)
         # Before the lock, so that a folder that is no index does not get a lock file.
         opened = index if isinstance(index, Index) else Index.open(index)
+        super().__init__(opened.path, memory=memory, threads=threads, progress=progress)
         self._idf = idf
-        self._folder = FolderPath.of(opened.path)
-        self._memory = memory
-        self._threads = threads
-        self._progress = progress
         if not in_mixture:
             refuse_part_of_mixture(self.path)
         with ExitStack() as resources:
@@ -514,19 +506,10 @@ class IndexUpdater(DocumentWriter, Updater):
         quantiser, shift = None, 0
         if manifest.quantiser.kind == "uint8":
             quantiser, shift = self._scaled(weights)
-        plan = SegmentPlan(
-            spill=spill.rows,
-            first_row=0,
-            last_row=len(spill),
-            n_terms=self.terms,
-            background=background,
-            quantiser=quantiser,
-            reorder=len(spill) > UNORDERED,
-            threads=self._threads,
-            memory=self._memory,
-            progress=self._progress,
+        reorder = len(spill) > UNORDERED
+        records = self._write_segments(
+            spill, self.terms, background, quantiser, reorder=reorder, own_terms=True
         )
-        records = spill.write_segments(plan, own_terms=True)
         errors = QuantiserRecord("float32", largest=weights.largest, dropped=weights.dropped)
         if quantiser is not None:
             errors = quantiser.record()
@@ -673,7 +656,7 @@ class IndexUpdater(DocumentWriter, Updater):
                 spill.add_weights(index.weights(ordinals))
                 if index.manifest.vectors is not None:
                     spill.add_vectors(index.document_vectors(ordinals))
-                self._progress("merge", int(ordinals[-1]) + 1 - begin, end - begin)
+                self.progress("merge", int(ordinals[-1]) + 1 - begin, end - begin)
             records, errors = self._segments_of(spill)
         if (
             len({segment.shift for segment in index.segments[first:last]}) > 1

@@ -25,14 +25,12 @@ from termwise.index.folder import check_free, claim, is_current, make_build_fold
 from termwise.index.manifest import Manifest
 from termwise.index.manifest_records import QuantiserRecord, VectorsRecord
 from termwise.index.quantiser import Quantiser
-from termwise.index.segment import SegmentPlan
 from termwise.index.string_table import SECTIONS, write_strings
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import write_synced
-from termwise.storage.folder_path import FolderPath
 from termwise.storage.ownership import remove_empty
 from termwise.text.vocabulary import Vocabulary
-from termwise.validation import check, check_flag, check_memory, check_threads
+from termwise.validation import check, check_flag
 from termwise.vectors import LEVELS, TermVectors
 
 DEFAULT_MEMORY = 2 << 30
@@ -114,15 +112,11 @@ class IndexWriter(DocumentWriter):
             )
         for name, flag in {"store_text": store_text, "reorder": reorder, "overwrite": overwrite}.items():
             check_flag(name, flag)
-        check_threads(threads)
-        check_memory(memory)
-        self._folder = FolderPath.of(path)
+        super().__init__(path, memory=memory, threads=threads, progress=progress)
         self._kind = quantiser
         self._chunk = chunk
         self._reorder = reorder
-        self._memory = memory
-        self._threads = threads
-        self._progress = progress
+        self.store_text = store_text
         self._published = False
         self._created: list[Path] = []
         with ExitStack() as resources:
@@ -214,19 +208,7 @@ class IndexWriter(DocumentWriter):
                 fixes=["use quantiser='float32'"],
             )
         terms_file = self._write_terms(vocabulary, n_slots, floors, query_weights, term_vectors)
-        plan = SegmentPlan(
-            spill=spill.rows,
-            first_row=0,
-            last_row=len(spill),
-            n_terms=len(vocabulary),
-            background=background,
-            quantiser=quantiser,
-            reorder=self._reorder,
-            threads=self._threads,
-            memory=self._memory,
-            progress=self._progress,
-        )
-        segments = spill.write_segments(plan)
+        segments = self._write_segments(spill, len(vocabulary), background, quantiser, reorder=self._reorder)
         manifest = Manifest(
             documents=len(spill),
             postings=sum(segment.postings for segment in segments),

@@ -18,7 +18,6 @@ from termwise.fixes import Fix
 from termwise.index import IndexWriter
 from termwise.indexing.chunks import cut
 from termwise.indexing.context import (
-    BuildContext,
     check_source,
     collection_named,
     open_documents,
@@ -183,7 +182,7 @@ def build_index(
     schema: object = attributes
     if schema is None and isinstance(collection, RecordFile):
         schema = collection.attributes
-    add_rows: Callable[[BuildContext], object]
+    add_rows: Callable[[IndexWriter], object]
     quantiser = options.quantiser
     if isinstance(chosen, NetworkModel):
         refuse_arguments("a network has its own analyzer", chosen, {"analyzer": analyzer})
@@ -195,7 +194,7 @@ def build_index(
             build_network,
             documents=documents(count=options.progress is not no_progress),
             model=chosen,
-            field_weights=None if chunk is None else field_weights,
+            fields=tuple(fields) if fields and chunk is None else fields,
             open_encoder=partial(opened_encoder, chosen, options),
             work=work_folder(path, options.encoding),
         )
@@ -218,7 +217,7 @@ def build_index(
                 analyzer=_model_analyzer(chosen, analyzer),
                 documents=documents(),
                 model=chosen,
-                field_weights=field_weights,
+                fields=fields,
                 work=None if options.encoding is None else Path(options.encoding),
             )
         else:
@@ -240,15 +239,7 @@ def build_index(
             progress=options.progress,
         ) as writer,
     ):
-        add_rows(
-            BuildContext(
-                writer=writer,
-                store_text=store_text,
-                threads=options.threads,
-                progress=options.progress,
-                fields=None if fields is None else tuple(fields),
-            )
-        )
+        add_rows(writer)
     return open_searcher(path)
 
 

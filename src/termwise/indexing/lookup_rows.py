@@ -14,7 +14,6 @@ from termwise.errors import WeightError
 from termwise.index import IndexWriter
 from termwise.index.document_vectors import VectorSpill
 from termwise.kernels.pooling import keep_largest
-from termwise.progress import Progress
 from termwise.vectors import LEVELS, DocumentVectors, TermVectors
 from termwise.weights import TermWeights
 
@@ -46,7 +45,7 @@ class RowSink(ABC):
     def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
         """Take the rows and texts of the next documents."""
 
-    def write(self, writer: IndexWriter, progress: Progress) -> None:  # noqa: B027
+    def write(self, writer: IndexWriter) -> None:  # noqa: B027
         """Write the rows that are not written yet, after all were added."""
 
     def close(self) -> None:  # noqa: B027
@@ -95,7 +94,7 @@ class CompiledTerms(RowSink):
             self._sums += largest.sum(axis=0, dtype=np.float64)
             self._filled += len(documents)
 
-    def write(self, writer: IndexWriter, progress: Progress) -> None:
+    def write(self, writer: IndexWriter) -> None:
         """Write the rows of all documents to the index."""
         means = (self._sums / max(self._filled, 1)).astype(np.float32)
         # Square roots are rounded alike on all machines, powers are not.
@@ -117,7 +116,7 @@ class CompiledTerms(RowSink):
                     np.concatenate([[0], np.cumsum(lengths)]), joined.terms, joined.weights, self._vocabulary
                 )
             )
-            progress("compile term weights", last, self._spill.documents)
+            writer.progress("compile term weights", last, self._spill.documents)
 
     def close(self) -> None:
         """Remove the temporary files."""

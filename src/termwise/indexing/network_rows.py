@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from termwise.collection.fields import FieldChoice
 from termwise.display.safe_text import short_digest
 from termwise.encode import DocumentEncoder, encoded_blocks
 from termwise.encode.document_encoder import EncodedRows, network_record
@@ -21,12 +22,11 @@ from termwise.index.encoder_description import encoder_description
 from termwise.index.manifest_records import DOCUMENT_FREQUENCIES, IdfRecord
 from termwise.index.spill import RowSpill
 from termwise.index.updater import IndexUpdater
-from termwise.indexing.context import BuildContext, RowSource, pass_documents
+from termwise.indexing.context import RowSource, pass_documents
 from termwise.indexing.count_rows import TokenCounter
 from termwise.indexing.lookup_rows import CompiledTerms, RowSink
 from termwise.models import Lookup, NetworkModel
 from termwise.models.idf_power import idf_factors
-from termwise.progress import Progress
 from termwise.records import Document
 from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
@@ -39,30 +39,32 @@ BELOW = 2.0**-10
 
 
 def build_network(
-    context: BuildContext,
+    writer: IndexWriter,
     *,
     documents: tuple[Iterator[Document], int | None],
     model: NetworkModel,
     open_encoder: Callable[[], DocumentEncoder],
     work: AbstractContextManager[Path],
-    field_weights: Mapping[str, int] | None = None,
+    fields: FieldChoice = None,
 ) -> Manifest:
     """Encode documents block by block, and publish the index.
 
-    `documents` come with their number, if it is known. `work` is the folder of finished blocks. `field_weights` are all
-    1: they are given if documents are cut into chunks with the other fields in each. An analyzer of queries with
-    another vocabulary than the rows raises `VocabularyMismatchError`.
+    `documents` come with their number, if it is known. `work` is the folder of finished blocks. `fields` are those of
+    the texts, if they were chosen; they have weights, all of them 1, if documents are cut into chunks with the other
+    fields in each. An analyzer of queries with another vocabulary than the rows raises `VocabularyMismatchError`.
     """
     encoder = open_encoder()
     _check_vocabulary(encoder)
-    writer, progress = context.writer, context.progress
     unread, length = documents
+    field_weights = fields if isinstance(fields, Mapping) else {}
     with work as folder:
         with closing(_row_sink(writer, encoder, model)) as sink:
-            for block, rows in encoded_blocks(unread, encoder, folder, length=length, progress=progress):
-                pass_documents(writer, block, context.store_text, field_weights or {})
+            for block, rows in encoded_blocks(
+                unread, encoder, folder, length=length, progress=writer.progress
+            ):
+                pass_documents(writer, block, writer.store_text, field_weights)
                 sink.add(rows, [document.text for document in block])
-            sink.write(writer, progress)
+            sink.write(writer)
         query_weights = encoder.query_weights
         spec = encoder.analyzer.spec
         return writer.commit(
@@ -76,7 +78,7 @@ def build_network(
                 network=network_record(encoder),
                 statistics=None if sink.frequencies is None else {"documents": writer.documents},
             ),
-            fields=field_weights or context.fields,
+            fields=fields,
             floors=sink.floors,
             term_vectors=sink.term_vectors,
             query_weights=query_weights,
@@ -138,7 +140,7 @@ class _TwoPassRows(RowSink):
         self._update(rows)
         self._spill.add(rows.indptr, rows.terms, rows.weights)
 
-    def write(self, writer: IndexWriter, progress: Progress) -> None:
+    def write(self, writer: IndexWriter) -> None:
         """Write all transformed rows to the index."""
         operands = self._operands()
         done = 0
@@ -146,7 +148,7 @@ class _TwoPassRows(RowSink):
             rows = TermWeights(indptr, terms, weights, self._vocabulary)
             writer.add_weights(_transformed(rows, self.operation, operands))
             done += len(indptr) - 1
-            progress(self.stage, done, self._spill.rows)
+            writer.progress(self.stage, done, self._spill.rows)
 
     def close(self) -> None:
         """Remove the temporary file."""

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
-from termwise.index import Manifest
+from termwise.index import IndexWriter, Manifest
 from termwise.index.encoder_description import encoder_description
-from termwise.indexing.context import BuildContext
 from termwise.models import CsrVectors, JsonVectors, VectorModel
 from termwise.text import Analyzer
 
 
 def build_vectors(
-    context: BuildContext, *, source: JsonVectors | CsrVectors, model: VectorModel, analyzer: Analyzer
+    writer: IndexWriter, *, source: JsonVectors | CsrVectors, model: VectorModel, analyzer: Analyzer
 ) -> Manifest:
     """Copy the rows of a file of weights, and publish the index; raise `ParameterError` without texts to store."""
-    writer, store_text = context.writer, context.store_text
     with_text = 0
     for batch in source.batches():
         with_text += sum(text is not None for text in batch.texts)
-        writer.add(batch.doc_ids, batch.weights, [text or "" for text in batch.texts] if store_text else None)
-        context.progress("read vectors", writer.documents, source.length)
-    if store_text and writer.documents and not with_text:
+        writer.add(
+            batch.doc_ids, batch.weights, [text or "" for text in batch.texts] if writer.store_text else None
+        )
+        writer.progress("read vectors", writer.documents, source.length)
+    if writer.store_text and writer.documents and not with_text:
         raise ParameterError(
             "the file of weights holds no texts to store",
             facts=[("expected", "a field contents beside vector")],
