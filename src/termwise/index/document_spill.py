@@ -7,12 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from termwise.attributes import Schema
 from termwise.display.safe_text import short_digest
@@ -25,7 +22,7 @@ from termwise.index.identifiers import Identifiers
 from termwise.index.manifest_records import BLOCK_BITS, MAX_DOCUMENTS, MAX_POSTINGS, SegmentRecord
 from termwise.index.quantiser import Quantiser, WeightRange
 from termwise.index.segment import SegmentPlan, distinct_terms, write_segment
-from termwise.index.spill import RowSpill
+from termwise.index.spill import RowSpill, ranges_within
 from termwise.index.string_table import SECTIONS, write_strings
 from termwise.index.texts import TextSpill
 from termwise.progress import Progress
@@ -305,9 +302,10 @@ class DocumentSpill:
         With `own_terms`, each segment numbers the terms that it contains.
         """
         lengths = self.rows.lengths()
-        ends = segment_ends(lengths if self.vectors is None else lengths + self.vectors.windows())
+        if self.vectors is not None:
+            lengths = lengths + self.vectors.windows()
         records = []
-        for first, last in pairwise([0, *ends]):
+        for first, last in ranges_within(lengths, MAX_POSTINGS, MAX_DOCUMENTS):
             part = replace(plan, first_row=first, last_row=last)
             if own_terms:
                 part = replace(part, own_terms=distinct_terms(part))
@@ -350,17 +348,3 @@ def final_name(path: Path, file: IndexFile) -> IndexFile:
     with storage_errors(path):
         path.rename(path.with_name(file.name))
     return file
-
-
-def segment_ends(lengths: npt.NDArray[np.integer[Any]]) -> list[int]:
-    """Return the ends of the segments. Each segment is as long as the format permits."""
-    ends = np.cumsum(lengths, dtype=np.int64)
-    cuts: list[int] = []
-    first = 0
-    while first < len(lengths):
-        before = int(ends[first - 1]) if first else 0
-        last = int(np.searchsorted(ends, before + MAX_POSTINGS, side="right"))
-        last = min(max(last, first + 1), first + MAX_DOCUMENTS, len(lengths))
-        cuts.append(last)
-        first = last
-    return cuts

@@ -19,7 +19,7 @@ from termwise.index.document_order import document_order
 from termwise.index.document_vectors import SegmentVectors
 from termwise.index.manifest_records import BLOCK_BITS, SegmentRecord
 from termwise.index.quantiser import Quantiser
-from termwise.index.spill import ArraySpill, RowSpill
+from termwise.index.spill import ArraySpill, RowSpill, ranges_within
 from termwise.kernels.addresses import address_of
 from termwise.kernels.forward_index import find_terms
 from termwise.kernels.inversion import collect_postings, count_terms, cut_postings
@@ -160,7 +160,8 @@ def _write_inverted(
         )
     else:
         order = np.arange(plan.rows, dtype=np.int32)
-    term_postings = np.concatenate([[0], np.cumsum(count_terms(terms, plan.n_terms))])
+    counts = count_terms(terms, plan.n_terms)
+    term_postings = np.concatenate([[0], np.cumsum(counts)])
     entry_counts = np.zeros(plan.n_terms, dtype=np.int64)
     room = max(LEAST_ROOM, plan.memory // _INVERTED_BYTES)
 
@@ -176,10 +177,7 @@ def _write_inverted(
             name: resources.enter_context(closing(ArraySpill(writer.path.with_name(name), dtype)))
             for name, dtype in types.items()
         }
-        first = 0
-        while first < plan.n_terms:
-            last = int(np.searchsorted(term_postings, term_postings[first] + room, side="right")) - 1
-            last = min(max(last, first + 1), plan.n_terms)
+        for first, last in ranges_within(counts, room, plan.n_terms):
             starts = term_postings[first : last + 1] - term_postings[first]
             documents, sorted_impacts = collect_postings(indptr, terms, impacts, order, first, starts)
             entry_counts[first:last], *columns = cut_postings(starts, documents, sorted_impacts, BLOCK_BITS)
@@ -187,8 +185,7 @@ def _write_inverted(
             columns.append(sorted_impacts)
             for name, column in zip(types, columns, strict=True):
                 parts[name].add(column)
-            first = last
-            plan.progress("invert", int(term_postings[first]), int(term_postings[-1]))
+            plan.progress("invert", int(term_postings[last]), int(term_postings[-1]))
 
         writer.write("inverted.entries", "<u4", [np.concatenate([[0], np.cumsum(entry_counts)])])
         writer.write("inverted.postings", "<u4", [term_postings])

@@ -13,6 +13,7 @@ from termwise.encode.document_encoder import EncodedRows, RowEncoder
 from termwise.errors import WeightError
 from termwise.index import IndexWriter
 from termwise.index.document_vectors import VectorSpill
+from termwise.index.spill import ranges_within
 from termwise.kernels.pooling import keep_largest
 from termwise.vectors import LEVELS, DocumentVectors, TermVectors
 from termwise.weights import TermWeights
@@ -135,13 +136,10 @@ class CompiledTerms(RowSink):
         self, vectors: DocumentVectors
     ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]]:
         """Yield documents with a window, in order, and their largest product for each term, in units of the term."""
-        filled = np.flatnonzero(np.diff(vectors.indptr))
-        ends = vectors.indptr[filled + 1]
-        first = 0
-        while first < len(filled):
-            start = int(ends[first - 1]) if first else 0
-            last = max(first + 1, int(np.searchsorted(ends, start + WINDOWS, side="right")))
-            stop = int(ends[last - 1])
+        windows = np.diff(vectors.indptr)
+        filled = np.flatnonzero(windows)
+        for first, last in ranges_within(windows[filled], WINDOWS, len(filled)):
+            start, stop = int(vectors.indptr[filled[first]]), int(vectors.indptr[filled[last - 1] + 1])
             if last == first + 1:
                 largest = self._products(vectors, start, min(start + WINDOWS, stop)).max(
                     axis=0, keepdims=True
@@ -153,7 +151,6 @@ class CompiledTerms(RowSink):
                 starts = vectors.indptr[filled[first:last]] - start
                 largest = np.maximum.reduceat(self._products(vectors, start, stop), starts, axis=0)
             yield filled[first:last], largest
-            first = last
 
     def _products(self, vectors: DocumentVectors, first: int, last: int) -> npt.NDArray[np.float32]:
         exact = vectors.rows[first:last].astype(self._columns.dtype) @ self._columns
