@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, ClassVar, Self, get_args, get_type_hints
 
 from termwise.display.safe_text import shown
@@ -82,11 +81,15 @@ class TypedSettings:
         return cls(**values)
 
 
-@cache
+_HINTS: dict[type, dict[str, Any]] = {}
+"""Types of the fields of the classes that were used."""
+
+
 def _hints(kind: type[TypedSettings]) -> dict[str, Any]:
-    """Return the types of the fields of a class."""
-    hints = get_type_hints(kind)
-    return {one.name: hints[one.name] for one in dataclasses.fields(kind)}
+    if kind not in _HINTS:
+        hints = get_type_hints(kind)
+        _HINTS[kind] = {one.name: hints[one.name] for one in dataclasses.fields(kind)}
+    return _HINTS[kind]
 
 
 def _parsed(called: str, name: str, text: str, hint: Any) -> object:

@@ -146,7 +146,7 @@ def build_index(
                 ],
             )
 
-        source = _repeatable(collection, fields)
+        repeatable = _repeatable(collection, fields)
         of_counts = replace(options, encoder=None, encoding=None, precision=None, providers=None)
         with MixtureWriter(Path(path), overwrite=overwrite) as mixture:
             for number, part in enumerate(recipe.parts):
@@ -160,7 +160,7 @@ def build_index(
                 if network and isinstance(fields, Mapping):  # all parts need the same chunks
                     of_part = tuple(fields) if chunk is None else dict.fromkeys(fields, 1)
                 build_index(
-                    source,
+                    repeatable,
                     mixture.part(part.model),
                     model=made,
                     fields=of_part,

@@ -161,11 +161,23 @@ class ModelFolders:
     ) -> bytes:
         """Return the content of a manifest.
 
-        `fixes` and `facts` are for the errors about a folder that does not exist or holds other files. `other` builds a
-        more specific error for a folder that holds neither a model nor a training, or returns None. `MissingFileError`
-        is raised if there is no such folder, or the file cannot be read; `ModelFormatError` if it is not the folder of
-        such a model, or its training is not finished; `CorruptModelError` if the file is too long or not a regular
-        file.
+        Parameters
+        ----------
+        path : Path
+            Path of the manifest.
+        fixes, facts : sequence
+            Fixes and additional facts of the errors for a folder that does not exist or holds other files.
+        other : callable, optional
+            Builds a more specific error for a folder that holds neither a model nor a training, or returns None.
+
+        Raises
+        ------
+        MissingFileError
+            If there is no such folder, or the file cannot be read.
+        ModelFormatError
+            If it is not the folder of such a model, or its training is not finished.
+        CorruptModelError
+            If the file is too long or not a regular file.
         """
         folder = path.parent
         with self._typed_errors(path):
