@@ -122,10 +122,6 @@ class TermwiseError(Exception):
     def __str__(self) -> str:
         return self.render()
 
-    def __reduce__(self) -> tuple[object, ...]:
-        # By default pickle would not pass the keyword-only arguments on to another process.
-        return (_rebuild, (type(self), self.message, self.facts, self.fixes))
-
     def fixes_worded(self, word: Callable[[Fix], str | None] = str) -> list[str]:
         """Return the fixes as an interface words them; `word` returns None for one without an equivalent there."""
         worded = (fix if isinstance(fix, str) else word(fix) for fix in self.fixes)
@@ -150,17 +146,6 @@ class TermwiseError(Exception):
             lines.append(f"  {padded}  {first}".rstrip())
             lines.extend(f"  {'':{width}}  {line}".rstrip() for line in rest)
         return "\n".join(lines)
-
-
-def _rebuild(
-    kind: type[TermwiseError],
-    message: str,
-    facts: tuple[tuple[str, object], ...],
-    fixes: tuple[str | Fix, ...],
-) -> TermwiseError:
-    error = kind.__new__(kind)
-    TermwiseError.__init__(error, message, facts=facts, fixes=fixes)
-    return error
 
 
 class UsageError(TermwiseError):

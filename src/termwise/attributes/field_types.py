@@ -12,6 +12,7 @@ from termwise.attributes.dates import EARLIEST, LATEST, microseconds, parse_date
 from termwise.display.safe_text import shown
 from termwise.records import AttributeValue
 from termwise.storage.manifest_json import Misfit
+from termwise.validation import is_finite_number
 
 FieldType = Literal["boolean", "integer", "float", "date", "keyword", "keywords"]
 """Type of an attribute. The order is that of preference: a value that fits several types has the first of them."""
@@ -160,18 +161,9 @@ def stored_value(kind: FieldType, value: AttributeValue, *, untyped: bool = Fals
         whole = int(value) if isinstance(value, float) and value.is_integer() else value
         if isinstance(whole, int) and not isinstance(whole, bool) and whole in INTEGERS:
             return int(whole)
-    elif kind == "float" and isinstance(value, int | float) and not isinstance(value, bool):
-        number = _float(value)
-        if math.isfinite(number):
-            return number
-    raise Misfit(EXPECTED[kind], shown(value))
-
-
-def _float(value: float) -> float:
-    try:
+    elif kind == "float" and isinstance(value, int | float) and is_finite_number(value):
         return float(value)
-    except OverflowError:
-        return math.inf
+    raise Misfit(EXPECTED[kind], shown(value))
 
 
 def attribute_value(kind: FieldType, stored: Stored) -> AttributeValue:

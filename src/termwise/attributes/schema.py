@@ -96,12 +96,7 @@ class Schema(Mapping[str, FieldType]):
     def check_name(self, name: str) -> None:
         """Check that the documents of an index have an attribute.
 
-        Raises
-        ------
-        UnknownNameError
-            If there are others only.
-        ParameterError
-            If there are none.
+        Raises `UnknownNameError` if there are others only, and `ParameterError` if there are none.
         """
         if not self:
             raise ParameterError(

@@ -21,7 +21,6 @@ from termwise.errors import ParameterError
 from termwise.filters import Filter, Range, ValueCount, as_filter, facet_counts, range_counts, rows_allowed
 from termwise.fixes import Fix
 from termwise.index import Index
-from termwise.index.attribute_columns import NoColumns
 from termwise.index.deletions import packed_rows
 from termwise.index.segment import Segment, views_of
 from termwise.kernels.allowed_retrieval import ranks_of
@@ -242,8 +241,7 @@ def _segments(segments: Iterable[Segment], chosen: npt.NDArray[np.bool_]) -> tup
 
 
 def _rows(segment: Segment, filter: Filter) -> AllowedRows:
-    columns = segment.attributes or NoColumns(segment.documents)
-    mask = rows_allowed(filter, columns)
+    mask = rows_allowed(filter, segment.attributes, last=segment.documents)
     if segment.live is not None:
         mask = mask & ~segment.live.deleted
     return _frozen(segment, mask)

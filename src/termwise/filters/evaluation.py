@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -11,25 +12,22 @@ import numpy.typing as npt
 from termwise.attributes.schema import Schema
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError
-from termwise.filters.expressions import And, Condition, Exists, Filter, In, Not, NotIn, Or
+from termwise.filters.expressions import And, Condition, Exists, Filter, Not, Or
 from termwise.filters.json_form import filter_from_json
 from termwise.filters.parser import parse_filter
-from termwise.filters.types import check_filter, check_values, intervals, is_negative, string_bounds
+from termwise.filters.types import check_condition, check_filter, intervals
 from termwise.index.attribute_columns import (
     AttributeColumns,
     BooleanColumn,
     KeywordColumn,
-    NoColumns,
     NumberColumn,
 )
-from termwise.index.attribute_spill import MISSING
 from termwise.index.string_table import StringTable
 
 Mask = npt.NDArray[np.bool_]
 
 FEW = 4
 """Largest number of intervals or codes to compare with one by one."""
-
 
 MANY = 0.1
 """Number of matching values per row from which on all values are counted, instead of looking up the row of each."""
@@ -38,10 +36,7 @@ MANY = 0.1
 def as_filter(given: str | Mapping[str, Any] | Filter, schema: Schema) -> Filter:
     """Return a checked filter, given as text, as an object of JSON, or as a `Filter`.
 
-    Raises
-    ------
-    ParameterError, UnknownNameError
-        As `parse_filter`, `filter_from_json` and `check_filter`.
+    The errors are those of `parse_filter`, `filter_from_json` and `check_filter`.
     """
     if isinstance(given, str):
         return parse_filter(given, schema)
@@ -51,7 +46,7 @@ def as_filter(given: str | Mapping[str, Any] | Filter, schema: Schema) -> Filter
 
 
 def rows_allowed(
-    filter: Filter, columns: AttributeColumns | NoColumns, *, first: int = 0, last: int | None = None
+    filter: Filter, columns: AttributeColumns | None, *, first: int = 0, last: int | None = None
 ) -> Mask:
     """Return which documents of a segment a filter matches.
 
@@ -59,10 +54,10 @@ def rows_allowed(
     ----------
     filter : Filter
         A filter that was checked against the schema of the index. A field without a column is missing in all documents.
-    columns : AttributeColumns
-        Attributes of the segment.
+    columns : AttributeColumns or None
+        Attributes of the segment; None if no document has any.
     first, last : int, optional
-        Rows to evaluate; by default all.
+        Rows to evaluate; by default all. `last` is needed without columns.
 
     Returns
     -------
@@ -75,7 +70,9 @@ def rows_allowed(
     CorruptIndexError
         If a string or the rows of a column are damaged.
     """
-    last = columns.rows if last is None else last
+    if last is None:
+        assert columns is not None, "the number of rows is known"
+        last = columns.rows
     if isinstance(filter, Condition):
         return _matches(filter, columns, first, last)
     if isinstance(filter, Not):
@@ -91,43 +88,39 @@ def rows_allowed(
     return result
 
 
-def _matches(condition: Condition, columns: AttributeColumns | NoColumns, first: int, last: int) -> Mask:
-    column = columns.column(condition.field)
-    if column is None or isinstance(columns, NoColumns):
+def _matches(condition: Condition, columns: AttributeColumns | None, first: int, last: int) -> Mask:
+    column = None if columns is None else columns.column(condition.field)
+    if columns is None or column is None:
         return np.zeros(last - first, dtype=np.bool_)
-    kind = columns.schema[condition.field]
-    if isinstance(column, NumberColumn):
-        found = _in_intervals(column.values[first:last], intervals(condition, kind))
-        present = column.present(first, last)
-        return present & ~found if is_negative(condition) else present & found
-    check_values(condition, kind)
-    if isinstance(column, BooleanColumn):
-        values = column.values[first:last]
-        if isinstance(condition, Exists):
-            return values < MISSING
-        found = np.zeros(len(values), dtype=np.bool_)
-        for value in set(condition.operands):
-            found |= values == int(value)
-        return (values < MISSING) & ~found if is_negative(condition) else found
-    if isinstance(column, KeywordColumn):
-        codes = column.codes[first:last]
-        found = _has_code(condition, column.strings, codes, 1)
-        return (codes > 0) & ~found if is_negative(condition) else found
-    starts = column.starts[first : last + 1].astype(np.int64)
+    rows = slice(first, last)
     if isinstance(condition, Exists):
-        return starts[1:] > starts[:-1]
-    begin, end = int(starts[0]), int(starts[-1])
-    if not 0 <= begin <= end <= len(column.codes) or (starts[1:] < starts[:-1]).any():
-        raise columns.damaged(condition.field, "starts", "starts in order", "another order")
-    hits = _has_code(condition, column.strings, column.codes[begin:end], 0)
-    positions = np.flatnonzero(hits)
-    if len(positions) < MANY * (last - first):
+        return column.present(rows)
+    check_condition(condition, columns.schema)
+    if isinstance(column, NumberColumn):
+        bounds = intervals(condition, columns.schema[condition.field])
+        found = _in_intervals(column.values[first:last], bounds)
+    elif isinstance(column, BooleanColumn):
         found = np.zeros(last - first, dtype=np.bool_)
-        found[np.searchsorted(starts, positions + begin, side="right") - 1] = True
+        for value in set(condition.operands):
+            found |= column.values[first:last] == int(value)
+    elif isinstance(column, KeywordColumn):
+        found = _has_code(condition, column.strings, column.codes[first:last], 1)
     else:
-        before = np.concatenate([[0], np.cumsum(hits)])[starts - begin]
-        found = before[1:] > before[:-1]
-    return (starts[1:] > starts[:-1]) & ~found if is_negative(condition) else found
+        starts = column.starts[first : last + 1].astype(np.int64)
+        begin, end = int(starts[0]), int(starts[-1])
+        if not 0 <= begin <= end <= len(column.codes) or (starts[1:] < starts[:-1]).any():
+            raise columns.damaged(condition.field, "starts", "starts in order", "another order")
+        hits = _has_code(condition, column.strings, column.codes[begin:end], 0)
+        positions = np.flatnonzero(hits)
+        if len(positions) < MANY * (last - first):
+            found = np.zeros(last - first, dtype=np.bool_)
+            found[np.searchsorted(starts, positions + begin, side="right") - 1] = True
+        else:
+            before = np.concatenate([[0], np.cumsum(hits)])[starts - begin]
+            found = before[1:] > before[:-1]
+    if condition.symbol in ("!=", "not in"):
+        return column.present(rows) & ~found
+    return column.present(rows) & found if isinstance(column, NumberColumn) else found
 
 
 def _in_intervals(values: npt.NDArray[Any], bounds: list[tuple[float, float]]) -> Mask:
@@ -144,10 +137,9 @@ def _in_intervals(values: npt.NDArray[Any], bounds: list[tuple[float, float]]) -
 
 def _has_code(condition: Condition, strings: StringTable, codes: npt.NDArray[np.uint32], least: int) -> Mask:
     """Return which codes stand for strings that match, or are excluded; `least` is the code of the first string."""
-    if isinstance(condition, Exists):
-        return codes >= least
-    if isinstance(condition, In | NotIn) or getattr(condition, "symbol", "") in ("=", "!="):
-        wanted = np.unique(strings.find_many(cast(tuple[str, ...], condition.operands)))
+    values = cast(tuple[str, ...], condition.operands)
+    if condition.symbol in ("=", "!=", "in", "not in"):
+        wanted = np.unique(strings.find_many(values))
         wanted = wanted[wanted >= 0] + least
         if len(wanted) <= FEW:
             found = np.zeros(len(codes), dtype=np.bool_)
@@ -158,20 +150,14 @@ def _has_code(condition: Condition, strings: StringTable, codes: npt.NDArray[np.
         table[wanted] = True
         table[-1] = False
         return table[np.minimum(codes, len(table) - 1)]
-    low, has_low, high, has_high = string_bounds(condition)
-    begin = 0 if low is None else _rank(strings, low, included=not has_low)
-    end = len(strings) if high is None else _rank(strings, high, included=has_high)
+    numbers = range(len(strings))
+    begin, end = 0, len(strings)
+    if condition.symbol in (">=", "between"):
+        begin = bisect_left(numbers, values[0], key=strings.get)
+    elif condition.symbol == ">":
+        begin = bisect_right(numbers, values[0], key=strings.get)
+    if condition.symbol in ("<=", "between"):
+        end = bisect_right(numbers, values[-1], key=strings.get)
+    elif condition.symbol == "<":
+        end = bisect_left(numbers, values[-1], key=strings.get)
     return (codes >= begin + least) & (codes < end + least)
-
-
-def _rank(strings: StringTable, string: str, *, included: bool) -> int:
-    """Return the number of strings before `string`, with itself if it is included."""
-    first, last = 0, len(strings)
-    while first < last:
-        middle = (first + last) // 2
-        other = strings.get(middle)
-        if other < string or (included and other == string):
-            first = middle + 1
-        else:
-            last = middle
-    return first

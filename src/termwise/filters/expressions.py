@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar
@@ -45,10 +44,6 @@ class Filter:
 
     def __invert__(self) -> Not:
         return Not(self)
-
-    def leaves(self) -> Iterator[Condition]:
-        """Yield all conditions on single fields."""
-        raise NotImplementedError
 
 
 def _parts(kind: type[And | Or], filter: Filter) -> tuple[Filter, ...]:
@@ -92,14 +87,12 @@ class Condition(Filter):
     """
 
     field: str
+    symbol: ClassVar[str]
+    """The operator in the syntax and in JSON."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.field, str) or not self.field:
             raise ParameterError("a filter names a field", facts=[("given", shown(self.field))])
-
-    def leaves(self) -> Iterator[Condition]:
-        """Yield this condition."""
-        yield self
 
     @property
     def operands(self) -> tuple[Value, ...]:
@@ -119,7 +112,6 @@ class Comparison(Condition):
     """Comparison of a field with a value; see the classes for each operator."""
 
     value: Value
-    symbol: ClassVar[str]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -181,7 +173,7 @@ class In(Condition):
     """``field in (value, value)``: equal to one of at least one values."""
 
     values: tuple[Value, ...]
-    symbol: ClassVar[str] = "in"
+    symbol = "in"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -207,7 +199,7 @@ class In(Condition):
 class NotIn(In):
     """``field not in (value, value)``: the field has a value, and none that is equal to one of these."""
 
-    symbol: ClassVar[str] = "not in"
+    symbol = "not in"
 
 
 @dataclass(frozen=True)
@@ -216,6 +208,7 @@ class Between(Condition):
 
     low: Value
     high: Value
+    symbol = "between"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -235,6 +228,8 @@ class Between(Condition):
 class Exists(Condition):
     """``field is not missing``."""
 
+    symbol = "exists"
+
     def __str__(self) -> str:
         return f"{self.name} is not missing"
 
@@ -250,11 +245,6 @@ class _Combination(Filter):
                 f"`{self.word}` combines at least one filter", facts=[("given", shown(filters))]
             )
         object.__setattr__(self, "filters", filters)
-
-    def leaves(self) -> Iterator[Condition]:
-        """Yield the conditions of all parts."""
-        for each in self.filters:
-            yield from each.leaves()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.filters))})"
@@ -285,10 +275,6 @@ class Not(Filter):
     def __post_init__(self) -> None:
         if not isinstance(self.filter, Filter):
             raise ParameterError("`not` needs a filter", facts=[("given", shown(self.filter))])
-
-    def leaves(self) -> Iterator[Condition]:
-        """Yield the conditions of the filter."""
-        yield from self.filter.leaves()
 
     def __str__(self) -> str:
         if isinstance(self.filter, Exists):

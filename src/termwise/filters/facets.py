@@ -25,7 +25,6 @@ from termwise.index.attribute_columns import (
     KeywordsColumn,
     NumberColumn,
 )
-from termwise.index.attribute_spill import MISSING
 from termwise.index.string_table import StringTable
 from termwise.validation import check, check_count
 
@@ -106,8 +105,8 @@ def _counts(columns: AttributeColumns, field: str, mask: Mask) -> _Counts | None
     if column is None:
         return None
     if isinstance(column, BooleanColumn):
-        values = column.values[mask]
-        return _Counts(*np.unique(values[values < MISSING].view(np.bool_), return_counts=True))
+        values = column.values[mask & column.present(slice(None))].view(np.bool_)
+        return _Counts(*np.unique(values, return_counts=True))
     if isinstance(column, NumberColumn):
         if columns.schema[field] != "integer":
             raise ParameterError(
@@ -118,7 +117,7 @@ def _counts(columns: AttributeColumns, field: str, mask: Mask) -> _Counts | None
                     Fix.use("count ranges: {}", ranges={field: {"low": (0, 10)}}),
                 ],
             )
-        numbers = column.values[mask & column.present(0, columns.rows)]
+        numbers = column.values[mask & column.present(slice(None))]
         return _Counts(*np.unique(numbers, return_counts=True))
     if isinstance(column, KeywordColumn):
         codes = column.codes[mask]

@@ -57,14 +57,13 @@ def filter_to_json(filter: Filter) -> dict[str, Any]:
         return {filter.word: [filter_to_json(each) for each in filter.filters]}
     if isinstance(filter, Not):
         return {"not": filter_to_json(filter.filter)}
-    if isinstance(filter, Comparison):
-        return {"field": filter.field, filter.symbol: filter.value}
-    if isinstance(filter, In):
-        return {"field": filter.field, filter.symbol: list(filter.values)}
-    if isinstance(filter, Between):
-        return {"field": filter.field, "between": [filter.low, filter.high]}
-    if isinstance(filter, Exists):
-        return {"field": filter.field, "exists": True}
+    if isinstance(filter, Condition):
+        value: object = list(filter.operands)
+        if isinstance(filter, Comparison):
+            value = filter.value
+        elif isinstance(filter, Exists):
+            value = True
+        return {"field": filter.field, filter.symbol: value}
     raise ParameterError("this is no filter", facts=[("given", shown(filter))])
 
 

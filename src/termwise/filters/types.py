@@ -5,24 +5,13 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from typing import cast
 
 from termwise.attributes.dates import EARLIEST, LATEST, parse_date
 from termwise.attributes.field_types import EXPECTED, INTEGERS, FieldType
 from termwise.attributes.schema import Schema
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError
-from termwise.filters.expressions import (
-    Between,
-    Comparison,
-    Condition,
-    Exists,
-    Filter,
-    In,
-    NotEquals,
-    NotIn,
-    Value,
-)
+from termwise.filters.expressions import And, Condition, Filter, Not, Or, Value
 
 Bounds = tuple[int | float, int | float]
 """Smallest and largest value of an interval; it is empty if the first is larger."""
@@ -59,10 +48,15 @@ def check_filter(filter: Filter, schema: Schema) -> None:
       value     20
       expected  a string
     """
-    if not isinstance(filter, Filter):
+    if isinstance(filter, Condition):
+        check_condition(filter, schema)
+    elif isinstance(filter, Not):
+        check_filter(filter.filter, schema)
+    elif isinstance(filter, And | Or):
+        for each in filter.filters:
+            check_filter(each, schema)
+    else:
         raise ParameterError("this is no filter", facts=[("given", shown(filter))])
-    for condition in filter.leaves():
-        check_condition(condition, schema)
 
 
 def check_condition(condition: Condition, schema: Schema) -> None:
@@ -72,17 +66,12 @@ def check_condition(condition: Condition, schema: Schema) -> None:
         raise UnknownNameError.of("field", condition.field, schema)
     if kind in _LIMITS:
         intervals(condition, kind)
-    else:
-        check_values(condition, kind)
-
-
-def check_values(condition: Condition, kind: FieldType) -> None:
-    """Check the values of a condition on strings or on true and false."""
+        return
     wanted = bool if kind == "boolean" else str
     for value in condition.operands:
         if not isinstance(value, wanted):
             raise _mismatch(condition, kind, value)
-    if kind == "boolean" and not isinstance(condition, In | Exists) and _symbol(condition) not in ("=", "!="):
+    if kind == "boolean" and condition.symbol in ("<", "<=", ">", ">=", "between"):
         raise ParameterError(
             "true and false have no order",
             facts=[("field", condition.field), ("type", kind), ("filter", str(condition))],
@@ -90,13 +79,8 @@ def check_values(condition: Condition, kind: FieldType) -> None:
         )
 
 
-def is_negative(condition: Condition) -> bool:
-    """Return whether a condition matches the documents that have a value, and none that is equal."""
-    return isinstance(condition, NotEquals | NotIn)
-
-
 def intervals(condition: Condition, kind: FieldType) -> list[Bounds]:
-    """Return the intervals of the values that a condition matches, or excludes if it `is_negative`.
+    """Return the intervals of the values that a condition matches, or that ``!=`` and ``not in`` exclude.
 
     Parameters
     ----------
@@ -122,11 +106,11 @@ def intervals(condition: Condition, kind: FieldType) -> list[Bounds]:
     """
     least, most = _LIMITS[kind]
     spans = [_span(condition, kind, value) for value in condition.operands]
-    symbol = _symbol(condition)
+    symbol = condition.symbol
     found: list[Bounds]
-    if isinstance(condition, Between):
+    if symbol == "between":
         found = [(spans[0].at_least, spans[1].at_most)]
-    elif isinstance(condition, Exists):
+    elif symbol == "exists":
         found = [(least, most)]
     elif symbol == "<":
         found = [(least, spans[0].below)]
@@ -145,10 +129,6 @@ def intervals(condition: Condition, kind: FieldType) -> list[Bounds]:
         elif low <= high:
             joined.append((low, high))
     return joined
-
-
-def _symbol(condition: Condition) -> str:
-    return condition.symbol if isinstance(condition, Comparison) else ""
 
 
 @dataclass(frozen=True)
@@ -195,14 +175,3 @@ def _mismatch(condition: Condition, kind: FieldType, value: Value) -> ParameterE
         ],
         fixes=[f"write {word}, without quotes"] if word else [],
     )
-
-
-def string_bounds(condition: Condition) -> tuple[str | None, bool, str | None, bool]:
-    """Return the lower bound, whether it is included, and the same for the upper bound; None if unbounded."""
-    values = cast(tuple[str, ...], condition.operands)
-    if isinstance(condition, Between):
-        return values[0], True, values[1], True
-    symbol = _symbol(condition)
-    if symbol in (">", ">="):
-        return values[0], symbol == ">=", None, False
-    return None, False, values[0], symbol == "<="

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,8 @@ from termwise.records import AttributeValue
 
 Mask = npt.NDArray[np.bool_]
 
+Rows = npt.NDArray[np.int64] | slice
+
 
 @dataclass(frozen=True)
 class BooleanColumn:
@@ -32,6 +35,10 @@ class BooleanColumn:
     """
 
     values: npt.NDArray[np.uint8]
+
+    def present(self, rows: Rows) -> Mask:
+        """Return which of some rows have a value."""
+        return self.values[rows] < MISSING
 
 
 @dataclass(frozen=True)
@@ -49,18 +56,15 @@ class NumberColumn:
     values: npt.NDArray[np.int64] | npt.NDArray[np.float64]
     bits: npt.NDArray[np.uint8]
 
-    def present(self, first: int, last: int) -> Mask:
-        """Return which of the rows ``first:last`` have a value."""
-        if not len(self.bits):
-            return np.ones(last - first, dtype=np.bool_)
-        begin = first // 8
-        bits = np.unpackbits(self.bits[begin : (last + 7) // 8], bitorder="little")
-        return bits[first - 8 * begin : last - 8 * begin].view(np.bool_)
-
-    def present_in(self, rows: npt.NDArray[np.int64]) -> Mask:
+    def present(self, rows: Rows) -> Mask:
         """Return which of some rows have a value."""
         if not len(self.bits):
-            return np.ones(len(rows), dtype=np.bool_)
+            return np.ones(len(self.values[rows]), dtype=np.bool_)
+        if isinstance(rows, slice):
+            first, last, _ = rows.indices(len(self.values))
+            begin = first // 8
+            bits = np.unpackbits(self.bits[begin : (last + 7) // 8], bitorder="little")
+            return bits[first - 8 * begin : last - 8 * begin].view(np.bool_)
         present: Mask = ((self.bits[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1).view(np.bool_)
         return present
 
@@ -79,6 +83,10 @@ class KeywordColumn:
 
     codes: npt.NDArray[np.uint32]
     strings: StringTable
+
+    def present(self, rows: Rows) -> Mask:
+        """Return which of some rows have a value."""
+        return self.codes[rows] > 0
 
 
 @dataclass(frozen=True)
@@ -99,34 +107,19 @@ class KeywordsColumn:
     codes: npt.NDArray[np.uint32]
     strings: StringTable
 
+    def present(self, rows: Rows) -> Mask:
+        """Return which of some rows have a value."""
+        return self.starts[1:][rows] > self.starts[:-1][rows]
+
 
 Column = BooleanColumn | NumberColumn | KeywordColumn | KeywordsColumn
 
 
-@dataclass(frozen=True)
-class NoColumns:
-    """Attributes of a segment whose documents have none: every value is missing."""
-
-    rows: int
-
-    def column(self, name: str) -> None:
-        """Return None."""
-
-
 class AttributeColumns:
-    """Columns of attributes in a mapped container.
+    """Columns of attributes in a mapped container, for a number of documents.
 
-    Attributes
-    ----------
-    rows : int
-        Number of documents.
-    schema : Schema
-        Types of the columns.
-
-    Raises
-    ------
-    CorruptIndexError
-        If a column is missing, or its length or the name or type of a field is wrong; `check` reads all values.
+    Raises `CorruptIndexError` if a column is missing, or its length or the name or type of a field is wrong; `check`
+    reads all values.
     """
 
     def __init__(self, container: Container, rows: int) -> None:
@@ -134,17 +127,18 @@ class AttributeColumns:
         self.rows = rows
         self._container = container
         types = container.array("fields.types", np.uint8)
-        at = container.offset("fields.types")
         wrong = np.flatnonzero(types >= len(FIELD_TYPES))
         if len(wrong):
-            seen = int(types[wrong[0]])
-            raise corrupt(self.path, at + int(wrong[0]), f"types below {len(FIELD_TYPES)}", seen)
+            place = int(wrong[0])
+            raise container.damaged(
+                "fields.types", f"types below {len(FIELD_TYPES)}", int(types[place]), place
+            )
         if len(types) > MOST_FIELDS:
-            raise corrupt(self.path, at, f"at most {MOST_FIELDS} fields", len(types))
+            raise container.damaged("fields.types", f"at most {MOST_FIELDS} fields", len(types))
         self._fields = StringTable(container, "fields", len(types))
         names = self._fields.get_many(np.arange(len(types)))
         if names != sorted(set(names)) or "" in names:
-            raise corrupt(self.path, container.offset("fields.data"), "distinct names in order", "others")
+            raise container.damaged("fields.data", "distinct names in order", "others")
         self.schema = Schema(
             {name: FIELD_TYPES[kind] for name, kind in zip(names, types.tolist(), strict=True)}
         )
@@ -187,8 +181,7 @@ class AttributeColumns:
 
     def damaged(self, name: str, section: str, expected: str, seen: object) -> CorruptIndexError:
         """Build the error for a wrong value in a section of the column of a field."""
-        offset = self._container.offset(f"{self._numbers[name]}.{section}")
-        return corrupt(self.path, offset, f"{name}: {expected}", seen)
+        return self._container.damaged(f"{self._numbers[name]}.{section}", f"{name}: {expected}", seen)
 
     def values(
         self, rows: npt.NDArray[np.int64], fields: Collection[str] | None = None
@@ -196,12 +189,7 @@ class AttributeColumns:
         """Return the attributes of several documents by their rows, in any order; missing values are left out.
 
         By default, all fields are read. Dates are `datetime` in UTC, and lists are tuples. `AttributeSpill.add` accepts
-        the values, for a merge.
-
-        Raises
-        ------
-        CorruptIndexError
-            If a value is damaged.
+        the values, for a merge. A damaged value raises `CorruptIndexError`.
         """
         results: list[dict[str, AttributeValue]] = [{} for _ in range(len(rows))]
         for name, column in self._columns.items():
@@ -220,23 +208,15 @@ class AttributeColumns:
         column = self._columns.get(name)
         if column is None:
             return np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.bool_)
+        assert not isinstance(column, KeywordsColumn), "a field with one value"
         if isinstance(column, NumberColumn):
-            return column.values[rows], column.present_in(rows)
-        if isinstance(column, BooleanColumn):
-            values = column.values[rows].astype(np.int64)
-            return values, values < MISSING
-        assert isinstance(column, KeywordColumn), "a field with one value"
-        codes = column.codes[rows].astype(np.int64)
-        return codes, codes > 0
+            return column.values[rows], column.present(rows)
+        keys = column.values[rows] if isinstance(column, BooleanColumn) else column.codes[rows]
+        return keys.astype(np.int64), column.present(rows)
 
     def _present_values(
         self, name: str, column: Column, rows: npt.NDArray[np.int64]
     ) -> list[tuple[int, AttributeValue]]:
-        if isinstance(column, KeywordColumn):
-            codes = column.codes[rows].astype(np.int64)
-            places = np.flatnonzero(codes)
-            strings = self._decoded(name, column.strings, codes[places] - 1)
-            return list(zip(places.tolist(), strings, strict=True))
         if isinstance(column, KeywordsColumn):
             bounds = np.stack([column.starts[rows], column.starts[rows + 1]]).astype(np.int64)
             if (bounds[0] > bounds[1]).any() or bounds.max(initial=0) > len(column.codes):
@@ -247,17 +227,19 @@ class AttributeColumns:
                     codes = column.codes[start:stop].astype(np.int64)
                     found.append((place, tuple(self._decoded(name, column.strings, codes))))
             return found
-        if isinstance(column, BooleanColumn):
-            places = np.flatnonzero(column.values[rows] < MISSING)
-            return list(zip(places.tolist(), (column.values[rows[places]] == 1).tolist(), strict=True))
-        places = np.flatnonzero(column.present_in(rows))
-        kind, numbers = self.schema[name], column.values[rows[places]]
-        if kind == "date" and len(numbers) and not EARLIEST <= numbers.min() <= numbers.max() <= LATEST:
-            raise self.damaged(name, "values", "dates from the years 1 to 9999", "another number")
-        return [
-            (place, attribute_value(kind, number))
-            for place, number in zip(places.tolist(), numbers.tolist(), strict=True)
-        ]
+        places = np.flatnonzero(column.present(rows))
+        rows = rows[places]
+        values: list[Any]
+        if isinstance(column, KeywordColumn):
+            values = self._decoded(name, column.strings, column.codes[rows].astype(np.int64) - 1)
+        elif isinstance(column, BooleanColumn):
+            values = (column.values[rows] == 1).tolist()
+        else:
+            kind, numbers = self.schema[name], column.values[rows]
+            if kind == "date" and len(numbers) and not EARLIEST <= numbers.min() <= numbers.max() <= LATEST:
+                raise self.damaged(name, "values", "dates from the years 1 to 9999", "another number")
+            values = [attribute_value(kind, number) for number in numbers.tolist()]
+        return list(zip(places.tolist(), values, strict=True))
 
     def _decoded(self, name: str, strings: StringTable, codes: npt.NDArray[np.int64]) -> list[str]:
         if codes.max(initial=-1) >= len(strings):
@@ -267,11 +249,8 @@ class AttributeColumns:
     def check(self) -> None:
         """Read every value.
 
-        Raises
-        ------
-        CorruptIndexError
-            If a value is out of range, a missing value is not written as 0, a string is not UTF-8, out of order, or
-            used by no row, or rows or codes are out of order.
+        Raises `CorruptIndexError` if a value is out of range, a missing value is not written as 0, a string is not
+        UTF-8, out of order, or used by no row, or rows or codes are out of order.
         """
         self._fields.check()
         for name, column in self._columns.items():
@@ -284,7 +263,7 @@ class AttributeColumns:
                 self._check_strings(name, column)
 
     def _check_numbers(self, name: str, column: NumberColumn) -> None:
-        present = column.present(0, self.rows)
+        present = column.present(slice(None))
         if len(column.bits):
             spare = np.unpackbits(column.bits, bitorder="little")[self.rows :]
             if spare.any() or present.all():

@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing
 from datetime import date
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,14 +52,8 @@ _PER_STRING = 120  # bytes of a string and its entry in a dictionary, without it
 class AttributeSpill:
     """Temporary file for the attributes of a build; 8 bytes per document are in memory.
 
-    Parameters
-    ----------
-    path : Path
-        File to create; columns are prepared beside it.
-    schema : Schema, optional
-        Fields to keep, and their types. By default all fields are kept, and their types inferred.
-    memory : int, optional
-        Bytes of strings to hold while columns are written.
+    Columns are prepared beside it. Only the fields of `schema` are kept; by default all, with inferred types. `memory`
+    is the number of bytes of strings to hold while columns are written.
     """
 
     def __init__(self, path: Path, schema: Schema | None = None, *, memory: int = DEFAULT_MEMORY) -> None:
@@ -80,13 +74,7 @@ class AttributeSpill:
         return self._inference.schema() if self._given is None else self._given
 
     def add(self, doc_id: str, attributes: Mapping[str, AttributeValue]) -> None:
-        """Append the attributes of the next document; `doc_id` is for errors.
-
-        Raises
-        ------
-        DataError, MalformedRecordError
-            If a value has not the type of its field; see `Schema.infer` and `Schema.convert`.
-        """
+        """Append the attributes of the next document; `doc_id` is for errors, which are those of `Schema`."""
         if self._given is not None:
             row: Any = self._given.stored(attributes, record=repr(doc_id))
         else:
@@ -150,17 +138,8 @@ def _plain(value: AttributeValue) -> AttributeValue:
     return [str.__str__(string) for string in value]
 
 
-class _Column(Protocol):
-    """Column in preparation."""
-
-    def add(self, value: Stored | None) -> None:
-        """Append the value of the next row, None if it is missing."""
-
-    def write(self, writer: ContainerWriter, prefix: str) -> None:
-        """Write the column as sections of a container."""
-
-
-def _column(kind: FieldType, resources: ExitStack, path: Path) -> _Column:
+def _column(kind: FieldType, resources: ExitStack, path: Path) -> _Booleans | _Numbers | _Keywords:
+    """Return a column in preparation: `add` appends the value of the next row, None if it is missing."""
     if kind == "keyword" or kind == "keywords":
         return _Keywords(resources, path, several=kind == "keywords")
     if kind == "boolean":

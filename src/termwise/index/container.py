@@ -81,26 +81,11 @@ class Section:
 
 
 class ContainerWriter:
-    """Writes a container file, section by section.
+    """Writes a container file of a kind, section by section.
 
-    Sections may be written in pieces; the header is written last. Until then the file is incomplete, so `path` must be
-    in a folder without readers.
-
-    Parameters
-    ----------
-    path : Path
-        File to create.
-    kind : str
-        ``terms``, ``views``, ``ids``, ``texts``, ``vectors``, ``attributes``,
-        ``deletions``,
-        ``added`` or ``graph``.
-    sections : int
-        Number of sections; space for their table is reserved at the beginning.
-
-    Raises
-    ------
-    StorageError
-        If the file cannot be written.
+    Sections may be written in pieces. The header is written last; space for it and for the announced number of
+    `sections` is reserved at the beginning. Until then the file is incomplete, so `path` must be in a folder without
+    readers. An error of the system is raised as `StorageError`.
     """
 
     def __init__(self, path: Path, kind: str, sections: int) -> None:
@@ -170,23 +155,11 @@ class ContainerWriter:
 
 
 class Container:
-    """A container file that is mapped into memory; its arrays are views of the map.
+    """A container file of a kind that is mapped into memory; its arrays are views of the map.
 
-    Parameters
-    ----------
-    path : Path
-        File to open.
-    kind : str
-        Required kind.
-    length : int or None
-        Length in bytes in the manifest.
-
-    Raises
-    ------
-    MissingFileError
-        If the file cannot be opened.
-    NotAnIndexError, NewerFormatError, CorruptIndexError
-        If the header is foreign, of a later version, truncated or damaged; the facts name file and offset.
+    `length` is the one in the manifest. A file that cannot be opened raises `MissingFileError`; a header that is
+    foreign, of a later version, truncated or damaged raises `NotAnIndexError`, `NewerFormatError` or
+    `CorruptIndexError`, whose facts name file and offset.
     """
 
     def __init__(self, path: Path, kind: str, length: int | None = None) -> None:
@@ -249,26 +222,16 @@ class Container:
         return name in self._sections
 
     def array(self, name: str, dtype: npt.DTypeLike, length: int | None = None) -> AnyArray:
-        """Return a section as a read-only array.
-
-        Parameters
-        ----------
-        name : str
-            The section.
-        dtype : dtype
-            Required type.
-        length : int, optional
-            Required number of elements.
-        """
+        """Return a section of a type, and of a number of elements if it is given, as a read-only array."""
         section = self._sections.get(name)
         if section is None:
             raise corrupt(self.path, _HEADER.size, f"a section {name!r}", "no section of that name")
         expected = np.dtype(dtype).newbyteorder("<")
         if section.dtype != expected:
-            raise corrupt(self.path, section.offset, f"{name} of type {expected.str}", section.dtype.str)
+            raise self.damaged(name, f"{name} of type {expected.str}", section.dtype.str)
         count = section.length // expected.itemsize
         if length is not None and count != length:
-            raise corrupt(self.path, section.offset, f"{name} of length {length}", count)
+            raise self.damaged(name, f"{name} of length {length}", count)
         if count == 0:
             empty = np.empty(0, dtype=expected)
             empty.setflags(write=False)  # kernels are compiled for read-only arrays
@@ -278,6 +241,11 @@ class Container:
     def offset(self, name: str) -> int:
         """Return the offset in bytes of an existing section."""
         return self._sections[name].offset
+
+    def damaged(self, name: str, expected: object, seen: object, place: int = 0) -> CorruptIndexError:
+        """Build the error for a wrong element of an existing section; `place` is its number."""
+        section = self._sections[name]
+        return corrupt(self.path, section.offset + place * section.dtype.itemsize, expected, seen)
 
     def section_bytes(self) -> Mapping[str, int]:
         """Return the length in bytes of each section."""
@@ -291,11 +259,8 @@ class Container:
 
     def check_section(self, name: str) -> None:
         """Raise `CorruptIndexError` if an existing section does not match its checksum."""
-        section = self._sections[name]
-        if not self._is_whole(section):
-            raise corrupt(
-                self.path, section.offset, f"a section {name} that matches its checksum", "one that does not"
-            )
+        if not self._is_whole(self._sections[name]):
+            raise self.damaged(name, f"a section {name} that matches its checksum", "one that does not")
 
     def _is_whole(self, section: Section) -> bool:
         with memoryview(self._map) as view, view[section.offset : section.offset + section.length] as data:
@@ -305,12 +270,8 @@ class Container:
 def open_index_file(path: Path, most: int = MAX_BYTES) -> BufferedReader:
     """Open a file of the index for reading.
 
-    Raises
-    ------
-    OSError
-        If there is no such file, it is a folder, or it cannot be opened.
-    CorruptIndexError
-        If it is a special file, or longer than `most` bytes.
+    Raises `OSError` if it is missing or a folder, and `CorruptIndexError` for a special file, or more than `most`
+    bytes.
     """
     try:
         return open_regular(path, most)
@@ -323,12 +284,7 @@ def open_index_file(path: Path, most: int = MAX_BYTES) -> BufferedReader:
 def map_file(path: Path, length: int | None) -> mmap.mmap | bytes:
     """Map a file of the index into memory after checking that it is a regular file of the recorded length.
 
-    Raises
-    ------
-    MissingFileError
-        If the file cannot be opened.
-    CorruptIndexError
-        If it is not a regular file, or its length is not `length` bytes.
+    Raises `MissingFileError` if it cannot be opened, and `CorruptIndexError` for another kind of file or length.
     """
     try:
         with open_index_file(path) as file:

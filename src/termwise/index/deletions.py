@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt
+from termwise.index.container import Container, ContainerWriter, IndexFile
 
 KIND = "deletions"
 SECTION = "deletions.rows"
@@ -31,18 +31,12 @@ class LiveRows:
 
     @classmethod
     def read(cls, container: Container, documents: int, deletions: int) -> LiveRows:
-        """Read the file of a segment.
-
-        Raises
-        ------
-        CorruptIndexError
-            If it does not mark `deletions` rows.
-        """
+        """Read the file of a segment; raise `CorruptIndexError` unless it marks `deletions` rows."""
         packed = container.array(SECTION, "u1", -(-documents // 8))
         deleted = np.unpackbits(packed, bitorder="little").astype(np.bool_)
         if int(deleted.sum()) != deletions or deleted[documents:].any():
             seen = f"{int(deleted.sum())}"
-            raise corrupt(container.path, container.offset(SECTION), f"{deletions} deleted rows", seen)
+            raise container.damaged(SECTION, f"{deletions} deleted rows", seen)
         return cls(deleted[:documents])
 
     def places(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -6,12 +6,10 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from itertools import pairwise
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from termwise.attributes import Schema
 from termwise.display.safe_text import short_digest
@@ -24,12 +22,13 @@ from termwise.index.identifiers import Identifiers
 from termwise.index.manifest_records import BLOCK_BITS, MAX_DOCUMENTS, MAX_POSTINGS, SegmentRecord
 from termwise.index.quantiser import Quantiser, WeightRange
 from termwise.index.segment import SegmentPlan, distinct_terms, write_segment
-from termwise.index.spill import RowSpill
+from termwise.index.spill import RowSpill, ranges_within
 from termwise.index.string_table import SECTIONS, write_strings
 from termwise.index.texts import TextSpill
 from termwise.progress import Progress
 from termwise.records import NO_ATTRIBUTES, AttributeValue
-from termwise.validation import check
+from termwise.storage.folder_path import FolderPath
+from termwise.validation import check, check_memory, check_threads
 from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
 
@@ -44,6 +43,14 @@ class DocumentWriter(FolderWriter, ABC):
     """
 
     folder: Path
+
+    def __init__(self, path: str | Path, *, memory: int, threads: int, progress: Progress) -> None:
+        check_threads(threads)
+        check_memory(memory)
+        self._folder = FolderPath.of(path)
+        self._memory = memory
+        self.threads = threads
+        self.progress = progress
 
     def add(self, doc_ids: Sequence[str], rows: TermWeights, texts: Sequence[str] | None = None) -> None:
         """Add documents and their rows; see `add_documents` and `add_weights`."""
@@ -99,22 +106,41 @@ class DocumentWriter(FolderWriter, ABC):
         check("vectors", vectors, isinstance(vectors, DocumentVectors), "DocumentVectors")
         self._spill_for(()).add_vectors(vectors)
 
+    def _write_segments(
+        self,
+        spill: DocumentSpill,
+        n_terms: int,
+        background: int | None,
+        quantiser: Quantiser | None,
+        *,
+        reorder: bool,
+        own_terms: bool = False,
+    ) -> list[SegmentRecord]:
+        """Write the documents of a spill to segments; see `SegmentPlan`."""
+        plan = SegmentPlan(
+            spill=spill.rows,
+            first_row=0,
+            last_row=len(spill),
+            n_terms=n_terms,
+            background=background,
+            quantiser=quantiser,
+            reorder=reorder,
+            threads=self.threads,
+            memory=self._memory,
+            progress=self.progress,
+        )
+        return spill.write_segments(plan, own_terms=own_terms)
+
     @abstractmethod
     def _spill_for(self, doc_ids: Sequence[str]) -> DocumentSpill:
         """Return the spill that takes documents with these identifiers, and the rows of earlier ones."""
 
 
 class DocumentSpill:
-    """Documents in temporary files, from which segments are written.
+    """Documents in temporary files in a folder, from which segments are written.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the temporary files.
-    store_text : bool
-        Whether documents have texts.
-    schema : Schema, optional
-        Attributes to keep, and their types. By default all attributes are kept, and their types inferred.
+    With `store_text`, documents have texts. `schema` has the attributes to keep; by default, all are kept, and their
+    types inferred.
     """
 
     def __init__(self, folder: Path, *, store_text: bool, schema: Schema | None = None) -> None:
@@ -226,10 +252,7 @@ class DocumentSpill:
     def check_complete(self, vocabulary: str) -> None:
         """Check that every document has a row over a vocabulary, and its vectors; documents with vectors need no rows.
 
-        Raises
-        ------
-        WeightError, VocabularyMismatchError
-            If they have not.
+        Raises `WeightError` or `VocabularyMismatchError` if they have not.
         """
         documents = len(self)
         if self.vectors is not None and not self.rows.rows:
@@ -255,10 +278,7 @@ class DocumentSpill:
     def weight_range(self, n_terms: int, background: int | None) -> WeightRange:
         """Read all rows, and return the range of the weights.
 
-        Raises
-        ------
-        VocabularyMismatchError
-            If a term number is outside the vocabulary.
+        Raises `VocabularyMismatchError` for a term number outside the vocabulary.
         """
         found = WeightRange(dropped=sum(self._zeros.values()) - self._zeros[n_terms])
         limit = n_terms + (background is not None)
@@ -276,43 +296,20 @@ class DocumentSpill:
                 found.add_biases(weights[biases])
         return found
 
-    def write_segments(
-        self,
-        n_terms: int,
-        background: int | None,
-        quantiser: Quantiser | None,
-        *,
-        reorder: bool,
-        own_terms: bool = False,
-        threads: int,
-        memory: int,
-        progress: Progress,
-    ) -> list[SegmentRecord]:
-        """Write segments, each as long as the format permits, into the folder.
+    def write_segments(self, plan: SegmentPlan, *, own_terms: bool = False) -> list[SegmentRecord]:
+        """Write segments of all rows, each as long as the format permits, into the folder.
 
         With `own_terms`, each segment numbers the terms that it contains.
         """
         lengths = self.rows.lengths()
-        ends = segment_ends(lengths if self.vectors is None else lengths + self.vectors.windows())
+        if self.vectors is not None:
+            lengths = lengths + self.vectors.windows()
         records = []
-        for first, last in pairwise([0, *ends]):
-            own = None
+        for first, last in ranges_within(lengths, MAX_POSTINGS, MAX_DOCUMENTS):
+            part = replace(plan, first_row=first, last_row=last)
             if own_terms:
-                own = distinct_terms(self.rows, first, last, n_terms=n_terms, background=background)
-            plan = SegmentPlan(
-                spill=self.rows,
-                first_row=first,
-                last_row=last,
-                n_terms=n_terms,
-                background=background,
-                quantiser=quantiser,
-                reorder=reorder,
-                threads=threads,
-                memory=memory,
-                progress=progress,
-                own_terms=own,
-            )
-            records.append(self._write_segment(plan))
+                part = replace(part, own_terms=distinct_terms(part))
+            records.append(self._write_segment(part))
         return records
 
     def _write_segment(self, plan: SegmentPlan) -> SegmentRecord:
@@ -351,17 +348,3 @@ def final_name(path: Path, file: IndexFile) -> IndexFile:
     with storage_errors(path):
         path.rename(path.with_name(file.name))
     return file
-
-
-def segment_ends(lengths: npt.NDArray[np.integer[Any]]) -> list[int]:
-    """Return the ends of the segments. Each segment is as long as the format permits."""
-    ends = np.cumsum(lengths, dtype=np.int64)
-    cuts: list[int] = []
-    first = 0
-    while first < len(lengths):
-        before = int(ends[first - 1]) if first else 0
-        last = int(np.searchsorted(ends, before + MAX_POSTINGS, side="right"))
-        last = min(max(last, first + 1), first + MAX_DOCUMENTS, len(lengths))
-        cuts.append(last)
-        first = last
-    return cuts

@@ -49,13 +49,7 @@ class DocumentChunks:
 
     @cached_property
     def starts(self) -> npt.NDArray[np.int64]:
-        """Position of the first chunk of each document, ascending.
-
-        Raises
-        ------
-        CorruptIndexError
-            If the identifiers of the chunks are damaged.
-        """
+        """Position of the first chunk of each document, ascending; damaged identifiers raise `CorruptIndexError`."""
         if not self.words:
             return np.arange(self.segments.documents, dtype=np.int64)
         parts = []
@@ -87,10 +81,8 @@ class DocumentChunks:
     def counts(self, documents: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the number of chunks of documents, given by the positions of their first chunks.
 
-        Raises
-        ------
-        CorruptIndexError
-            If one is not a first chunk: positions of another index of the same documents show the damage.
+        One that is not a first chunk raises `CorruptIndexError`: positions of another index of the same documents show
+        the damage.
         """
         places = np.searchsorted(self.starts, documents)
         if not np.array_equal(self.starts[np.minimum(places, len(self.starts) - 1)], documents):
@@ -155,10 +147,7 @@ class DocumentStore:
     def texts(self, ordinals: npt.NDArray[np.int64]) -> list[str | None]:
         """Return the texts of several rows, None without them; see `termwise.index.field_texts` for packed fields.
 
-        Raises
-        ------
-        CorruptIndexError
-            If a text cannot be read, or has another number of fields than the index.
+        Raises `CorruptIndexError` if a text cannot be read, or has another number of fields than the index.
         """
         texts: list[str | None] = [None] * len(ordinals)
         for number, places, rows in self.segments.by_number(ordinals):

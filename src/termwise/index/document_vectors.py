@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import WeightError
-from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt
+from termwise.index.container import Container, ContainerWriter, IndexFile
 from termwise.index.spill import ArraySpill
 from termwise.vectors import LEVELS, SCALES, DocumentVectors, wrong_scales
 
@@ -19,15 +19,7 @@ KIND = "vectors"
 
 
 class VectorSpill:
-    """Temporary files for the vectors of a build; 8 bytes per document are in memory.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the files.
-    dimensions : int
-        Number of dimensions of all vectors.
-    """
+    """Temporary files for the vectors of a build; 8 bytes per document are in memory."""
 
     def __init__(self, folder: Path, dimensions: int) -> None:
         self.dimensions = dimensions
@@ -39,13 +31,7 @@ class VectorSpill:
         self.documents = 0
 
     def add(self, vectors: DocumentVectors) -> None:
-        """Append the vectors of the next documents.
-
-        Raises
-        ------
-        WeightError
-            If they have another number of dimensions.
-        """
+        """Append the vectors of the next documents; raise `WeightError` for another number of dimensions."""
         if vectors.dimensions != self.dimensions:
             raise WeightError(
                 "all vectors of an index have the same number of dimensions",
@@ -62,20 +48,21 @@ class VectorSpill:
             self._windows = [np.concatenate(self._windows)]
         return self._windows[0]
 
+    def _bounds(self, first: int, last: int) -> tuple[int, npt.NDArray[np.int64]]:
+        """Return the number of windows before some documents, and the boundaries of theirs."""
+        windows = self.windows()
+        return int(windows[:first].sum()), np.concatenate([[0], np.cumsum(windows[first:last])])
+
     def read(self, first: int, last: int) -> DocumentVectors:
         """Return the vectors of the documents ``first:last``."""
-        windows = self.windows()
-        before = int(windows[:first].sum())
-        starts = np.concatenate([[0], np.cumsum(windows[first:last])])
+        before, starts = self._bounds(first, last)
         count = int(starts[-1])
         rows = self._rows.read(before * self.dimensions, count * self.dimensions)
         return DocumentVectors(starts, rows.reshape(count, self.dimensions), self._scales.read(before, count))
 
     def write(self, path: Path, first: int, last: int) -> IndexFile:
         """Write the container with the vectors of the documents ``first:last``."""
-        windows = self.windows()
-        before = int(windows[:first].sum())
-        starts = np.concatenate([[0], np.cumsum(windows[first:last])])
+        before, starts = self._bounds(first, last)
         count = int(starts[-1])
         with ContainerWriter(path, KIND, 3) as writer:
             writer.write("vectors.starts", "<u4", [starts])
@@ -110,8 +97,7 @@ class SegmentVectors:
         rows: npt.NDArray[Any] = container.array("vectors.rows", "i1", len(self._scales) * dimensions)
         self.rows: npt.NDArray[np.int8] = rows.reshape(len(self._scales), dimensions)
         self.section_bytes = container.section_bytes()
-        self._starts_at = container.offset("vectors.starts")
-        self._scales_at = container.offset("vectors.scales")
+        self._damaged = container.damaged
 
     @cached_property
     def starts(self) -> npt.NDArray[np.uint32]:
@@ -120,9 +106,7 @@ class SegmentVectors:
         wrong = np.flatnonzero(starts[1:] < starts[:-1])
         row = 0 if starts[0] else int(wrong[0]) + 1 if len(wrong) else len(starts) - 1
         if starts[0] or len(wrong) or starts[-1] != last:
-            raise corrupt(
-                self.path, self._starts_at + 4 * row, f"windows in order, from 0 to {last}", starts[row]
-            )
+            raise self._damaged("vectors.starts", f"windows in order, from 0 to {last}", starts[row], row)
         return starts
 
     @cached_property
@@ -131,7 +115,7 @@ class SegmentVectors:
         wrong = np.flatnonzero(wrong_scales(self._scales))
         if len(wrong):
             seen = f"{self._scales[wrong[0]]:g}"
-            raise corrupt(self.path, self._scales_at + 4 * int(wrong[0]), f"a scale {SCALES}", seen)
+            raise self._damaged("vectors.scales", f"a scale {SCALES}", seen, int(wrong[0]))
         return self._scales
 
     @cached_property

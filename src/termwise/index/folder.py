@@ -7,7 +7,7 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -68,20 +68,11 @@ class FolderWriter:
             )
 
 
-def claim(path: Path, *, overwrite: bool) -> list[Path]:
-    """Create the folder of an index if it is missing, and check that a build may use it.
+def claim(path: Path, noun: str, check_free: Callable[[], None]) -> list[Path]:
+    """Create the folder of an index or a mixture if it is missing, or call `check_free`.
 
-    Returns
-    -------
-    list of Path
-        The folders that were created, the innermost first.
-
-    Raises
-    ------
-    ForeignFolderError, IndexExistsError
-        See `check_free`; also if the path is a file.
-    StorageError
-        If the folder cannot be created or read.
+    The result are the folders that were created, the innermost first. A path of a file raises `ForeignFolderError`, a
+    folder that cannot be created `StorageError`.
     """
     with storage_errors(path):
         if not path.exists():
@@ -94,38 +85,36 @@ def claim(path: Path, *, overwrite: bool) -> list[Path]:
             return missing
         if not path.is_dir():
             raise ForeignFolderError(
-                "the output path is a file, but an index is a folder",
+                f"the output path is a file, but {noun} is a folder",
                 facts=[("path", path)],
                 fixes=["choose another path"],
             )
-    check_free(path, overwrite=overwrite)
+    check_free()
     return []
 
 
-def check_free(path: Path, *, overwrite: bool) -> None:
-    """Refuse a folder with files that do not belong to an index, or with an index that may not be overwritten.
-
-    Raises
-    ------
-    ForeignFolderError
-        If it holds such files; the facts name them.
-    IndexExistsError
-        If there is an index and `overwrite` is False.
-    StorageError
-        If the folder cannot be read.
-    """
+@contextmanager
+def reading_errors(path: Path) -> Iterator[None]:
+    """Turn an `OSError` of the block, which looks at what the folder of a build holds, into a `StorageError`."""
     try:
-        names = {entry.name for entry in path.iterdir()}
-        own_manifest = NAME in names and (
-            FORMAT.encode() in read_regular(path / NAME, MAX_MANIFEST)
-            or any(FILE.fullmatch(name) for name in names)  # a damaged index may be overwritten
-        )
-    except Misfit:  # a folder, a pipe or a device
-        own_manifest = False
+        yield
     except OSError as error:
         raise StorageError(
             "the output folder cannot be read", facts=[("path", path), ("reason", error.strerror)]
         ) from error
+
+
+def check_free(path: Path, *, overwrite: bool) -> None:
+    """Refuse a folder with files that do not belong to an index, or with an index that may not be overwritten."""
+    with reading_errors(path):
+        names = {entry.name for entry in path.iterdir()}
+        try:
+            own_manifest = NAME in names and (
+                FORMAT.encode() in read_regular(path / NAME, MAX_MANIFEST)
+                or any(FILE.fullmatch(name) for name in names)  # a damaged index may be overwritten
+            )
+        except Misfit:  # a folder, a pipe or a device
+            own_manifest = False
     kind = kind_of(path)
     if kind is not None and kind.manifest == MIXTURE:
         raise ForeignFolderError(
@@ -158,29 +147,22 @@ def make_build_folder(path: Path) -> Path:
 
 def publish(folder: Path, manifest: Manifest) -> None:
     """Replace the manifest of `folder` in one atomic step that survives a crash."""
-    stage(folder, manifest)
     try:
+        _stage(folder, manifest)
         publish_staged(folder)
     except BaseException:
-        with suppress(OSError):
-            (folder / NEW).unlink()
+        remove_files([folder / NEW])
         raise
 
 
-def stage(folder: Path, manifest: Manifest) -> None:
+def _stage(folder: Path, manifest: Manifest) -> None:
     """Write a manifest to ``manifest.json.new`` and flush it to the disk; `publish_staged` makes it the current one."""
-    temporary = folder / NEW
-    with storage_errors(temporary):
-        try:
-            write_synced(temporary, manifest.to_bytes())
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
+    with storage_errors(folder / NEW):
+        write_synced(folder / NEW, manifest.to_bytes())
 
 
 def publish_staged(folder: Path) -> None:
-    """Replace the manifest of `folder` by the one that `stage` wrote."""
+    """Replace the manifest of `folder` by the one beside it."""
     with storage_errors(folder / NEW):
         (folder / NEW).replace(folder / NAME)
     with storage_errors(folder):
@@ -188,7 +170,7 @@ def publish_staged(folder: Path) -> None:
 
 
 def staged_manifest(folder: Path, sha256: str) -> Manifest | None:
-    """Return the manifest that `stage` wrote; None if there is none with this SHA-256."""
+    """Return the manifest beside the published one; None if there is none with this SHA-256."""
     try:
         data = read_regular(folder / NEW, MAX_MANIFEST)
     except (OSError, Misfit):
@@ -199,18 +181,9 @@ def staged_manifest(folder: Path, sha256: str) -> Manifest | None:
 def publish_files(path: Path, folder: Path, manifest: Manifest, *, created: Sequence[Path] = ()) -> None:
     """Move new files into an index folder, publish the manifest that names them, and remove files without a use.
 
-    Files that cannot be removed now are removed by the next build. If an error occurs before the manifest is published,
-    the new files are removed.
-
-    Parameters
-    ----------
-    path : Path
-        Folder of the index.
-    folder : Path
-        Folder of the new files; files of the manifest that it lacks are in `path` already.
-    manifest : Manifest
-    created : sequence of Path, optional
-        Folders that the build created.
+    `folder` has the new files; files of the manifest that it lacks are in `path` already. `created` are the folders
+    that the build created. Files that cannot be removed now are removed by the next build. If an error occurs before
+    the manifest is published, the new files are removed.
     """
     new = stage_files(path, folder, manifest)
     try:
@@ -227,12 +200,8 @@ def publish_files(path: Path, folder: Path, manifest: Manifest, *, created: Sequ
 def stage_files(path: Path, folder: Path, manifest: Manifest) -> list[Path]:
     """Move new files into an index folder, and write the manifest that names them beside the published one.
 
-    If an error occurs, the new files are removed.
-
-    Returns
-    -------
-    list of Path
-        The new files, which are to be removed unless the manifest is published.
+    The result are the new files, which are to be removed unless the manifest is published; in case of an error, they
+    are removed here.
     """
     new = [path / NEW]
     try:
@@ -243,7 +212,7 @@ def stage_files(path: Path, folder: Path, manifest: Manifest) -> list[Path]:
                     if not target.exists():
                         new.append(target)
                     (folder / name).replace(target)
-        stage(path, manifest)
+        _stage(path, manifest)
         with storage_errors(path):
             sync_folder(path)
     except BaseException:
@@ -264,21 +233,8 @@ def remove_unused(path: Path, manifest: Manifest) -> None:
 def writer_lock(folder: Path, *, wait: float = 0.0) -> Iterator[None]:
     """Hold the lock of the only writer of an index; the system releases it when the process ends.
 
-    The lock file is removed at the end. A lock file that a killed process left is harmless.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the index.
-    wait : float, optional
-        Seconds to wait for another writer.
-
-    Raises
-    ------
-    IndexLockedError
-        If another writer holds the lock.
-    StorageError
-        If the lock file cannot be created, or is a link.
+    The lock file is removed at the end. A lock file that a killed process left is harmless. If another writer holds the
+    lock for `wait` seconds, `IndexLockedError` is raised.
     """
     path = (folder / LOCK).absolute()
     deadline = time.monotonic() + wait

@@ -37,12 +37,7 @@ class Identifiers:
     def add(self, doc_ids: Sequence[str]) -> None:
         """Append identifiers; in case of an error none is appended.
 
-        Raises
-        ------
-        ParameterError
-            If one is not a string.
-        DuplicateIdError
-            If an identifier occurs twice; the facts name both positions.
+        Raises `ParameterError` if one is not a string, and `DuplicateIdError` if one occurs twice.
         """
         for position, doc_id in enumerate(doc_ids, start=len(self._names) + 1):
             if not isinstance(doc_id, str):

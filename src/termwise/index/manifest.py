@@ -48,6 +48,7 @@ from termwise.storage.manifest_json import (
     unsealed,
 )
 from termwise.storage.model_folder import MIXTURE, MIXTURE_BUILD, kind_of
+from termwise.storage.safe_read import is_file
 
 NAME = "manifest.json"
 NEW = "manifest.json.new"
@@ -246,8 +247,7 @@ def _build(path: Path | Code) -> Fix:
 
 
 def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
-    around = kind_of(folder.parent)
-    if around is not None and around.manifest == MIXTURE:
+    if is_file(folder.parent / MIXTURE):
         missing = NotAnIndexError if folder.exists() else MissingFileError
         return missing(
             "the index of a part is missing from the mixture",

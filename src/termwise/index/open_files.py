@@ -18,15 +18,8 @@ CHECKED = 8 << 20
 class OpenFiles:
     """Files of a generation of an index.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the index.
-    manifest : Manifest
-    unpublished : Path, optional
-        Folder of the files of a change that is not published yet.
-    earlier : OpenFiles, optional
-        Files of another generation, which both share.
+    `unpublished` is the folder of the files of a change that is not published yet. The files of `earlier`, those of
+    another generation, are shared.
     """
 
     def __init__(
@@ -72,12 +65,8 @@ class OpenFiles:
     def check_shortest(self, known: Iterable[IndexFile] = ()) -> None:
         """Compare the checksums of the shortest sections, `CHECKED` bytes together, without those of known files.
 
-        The short sections hold what the long ones are found by, so a damage there changes many results.
-
-        Raises
-        ------
-        CorruptIndexError
-            If a section is damaged.
+        The short sections hold what the long ones are found by, so a damage there changes many results. It raises
+        `CorruptIndexError`.
         """
         left_out = set(known)
         sections = [

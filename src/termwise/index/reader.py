@@ -22,7 +22,7 @@ from termwise.index.open_files import OpenFiles
 from termwise.index.segment import Segment, concatenated_ranges
 from termwise.index.segments import IdfRatios, Segments, open_segment
 from termwise.index.string_table import StringTable
-from termwise.index.terms import Terms
+from termwise.index.terms import open_term_vectors, open_terms
 from termwise.index.texts import KIND as TEXTS
 from termwise.index.texts import TextTable
 from termwise.records import AttributeValue
@@ -87,9 +87,8 @@ class Index:
         known = None if earlier is None else earlier.files
         files = OpenFiles(path, manifest, unpublished=unpublished, earlier=known)
         self.files: OpenFiles = files
-        terms = Terms.open(files, manifest)
-        self.vocabulary = terms.vocabulary
-        self.floors, self.query_weights, self.term_vectors = terms.floors, terms.query_weights, terms.vectors
+        self.vocabulary, self.floors, self.query_weights = open_terms(files, manifest)
+        self.term_vectors = open_term_vectors(files, manifest)
         opened: dict[SegmentRecord, Segment] = {}
         if earlier is not None and _build_of(earlier.manifest) == _build_of(manifest):
             opened = dict(zip(earlier.manifest.segments, earlier.segments, strict=True))

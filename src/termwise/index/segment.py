@@ -19,7 +19,7 @@ from termwise.index.document_order import document_order
 from termwise.index.document_vectors import SegmentVectors
 from termwise.index.manifest_records import BLOCK_BITS, SegmentRecord
 from termwise.index.quantiser import Quantiser
-from termwise.index.spill import ArraySpill, RowSpill
+from termwise.index.spill import ArraySpill, RowSpill, ranges_within
 from termwise.kernels.addresses import address_of
 from termwise.kernels.forward_index import find_terms
 from termwise.kernels.inversion import collect_postings, count_terms, cut_postings
@@ -114,14 +114,12 @@ def _terms(plan: SegmentPlan) -> Iterator[npt.NDArray[np.uint32]]:
         yield terms if own is None else numbers[terms]
 
 
-def distinct_terms(
-    spill: RowSpill, first_row: int, last_row: int, *, n_terms: int, background: int | None
-) -> npt.NDArray[np.uint32]:
-    """Return the terms of consecutive rows of a spill, ascending, without the background term."""
-    found = np.zeros(n_terms + (background is not None), dtype=np.bool_)
-    for _, piece, _ in spill.read(first_row, last_row, postings=CHUNK):
-        found[piece] = True
-    return np.flatnonzero(found[:n_terms]).astype(np.uint32)
+def distinct_terms(plan: SegmentPlan) -> npt.NDArray[np.uint32]:
+    """Return the terms of the rows of a segment, ascending, without the background term."""
+    found = np.zeros(plan.n_terms, dtype=np.bool_)
+    for terms, _ in _pieces(plan):
+        found[terms] = True
+    return np.flatnonzero(found).astype(np.uint32)
 
 
 def _impacts(plan: SegmentPlan) -> Iterator[npt.NDArray[np.generic]]:
@@ -162,7 +160,8 @@ def _write_inverted(
         )
     else:
         order = np.arange(plan.rows, dtype=np.int32)
-    term_postings = np.concatenate([[0], np.cumsum(count_terms(terms, plan.n_terms))])
+    counts = count_terms(terms, plan.n_terms)
+    term_postings = np.concatenate([[0], np.cumsum(counts)])
     entry_counts = np.zeros(plan.n_terms, dtype=np.int64)
     room = max(LEAST_ROOM, plan.memory // _INVERTED_BYTES)
 
@@ -178,10 +177,7 @@ def _write_inverted(
             name: resources.enter_context(closing(ArraySpill(writer.path.with_name(name), dtype)))
             for name, dtype in types.items()
         }
-        first = 0
-        while first < plan.n_terms:
-            last = int(np.searchsorted(term_postings, term_postings[first] + room, side="right")) - 1
-            last = min(max(last, first + 1), plan.n_terms)
+        for first, last in ranges_within(counts, room, plan.n_terms):
             starts = term_postings[first : last + 1] - term_postings[first]
             documents, sorted_impacts = collect_postings(indptr, terms, impacts, order, first, starts)
             entry_counts[first:last], *columns = cut_postings(starts, documents, sorted_impacts, BLOCK_BITS)
@@ -189,8 +185,7 @@ def _write_inverted(
             columns.append(sorted_impacts)
             for name, column in zip(types, columns, strict=True):
                 parts[name].add(column)
-            first = last
-            plan.progress("invert", int(term_postings[first]), int(term_postings[-1]))
+            plan.progress("invert", int(term_postings[last]), int(term_postings[-1]))
 
         writer.write("inverted.entries", "<u4", [np.concatenate([[0], np.cumsum(entry_counts)])])
         writer.write("inverted.postings", "<u4", [term_postings])
@@ -226,8 +221,6 @@ class Segment:
         Stored weights.
     bias : ndarray of shape (documents or 0,), uint16 (float32 in a float index)
         Document bias in input order.
-    starts_at : int
-        Offset of `starts` in the file, for error messages.
     section_bytes : mapping of str to int
         Length in bytes of each section of the file.
     inverted : Inverted or None
@@ -266,7 +259,7 @@ class Segment:
         self.terms = container.array("forward.terms", term_dtype(n_terms), postings)
         self.impacts = container.array("forward.impacts", "<f4" if exact else "u1", postings)
         self.bias = container.array("forward.bias", "<f4" if exact else "<u2", documents if background else 0)
-        self.starts_at = container.offset("forward.starts")
+        self._damaged = container.damaged
         self.section_bytes = container.section_bytes()
         self.inverted = None if exact else Inverted(container, self, background)
         self.vectors = vectors
@@ -319,10 +312,7 @@ class Segment:
     def rows_with(self, place: int) -> npt.NDArray[np.int64]:
         """Return the rows with a posting of a term of the segment, in any order; deleted ones too.
 
-        Raises
-        ------
-        CorruptIndexError
-            If the postings point outside their arrays.
+        Raises `CorruptIndexError` if the postings point outside their arrays.
         """
         rows: npt.NDArray[np.int64]
         view = self.inverted
@@ -352,13 +342,7 @@ class Segment:
         return np.bincount(self.terms[concatenated_ranges(firsts, lengths)], minlength=self.n_terms)
 
     def index_terms(self, terms: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.int32]:
-        """Return the term numbers of the index for those of the segment.
-
-        Raises
-        ------
-        CorruptIndexError
-            If there is no such term.
-        """
+        """Return the term numbers of the index for those of the segment; others raise `CorruptIndexError`."""
         if len(terms) and int(terms.max()) >= self.n_terms:
             raise corrupt(self.path, None, f"terms below {self.n_terms}", f"term {int(terms.max())}")
         numbers = terms if self.own_terms is None else self.own_terms[terms]
@@ -436,7 +420,7 @@ class Segment:
         if len(wrong):
             row = int(rows[wrong[0]])
             seen = f"row {row} from {starts[wrong[0]]} to {stops[wrong[0]]}"
-            raise corrupt(self.path, self.starts_at + 4 * row, "rows in order", seen)
+            raise self._damaged("forward.starts", "rows in order", seen, row)
         return starts, stops - starts
 
 

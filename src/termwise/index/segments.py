@@ -43,13 +43,7 @@ class Segments(tuple[Segment, ...]):
         return sum(len(segment) for segment in self)
 
     def locate(self, ordinal: int) -> tuple[int, int]:
-        """Return the number of the segment of a document, and its row in the segment.
-
-        Raises
-        ------
-        IndexError
-            If there is no such document.
-        """
+        """Return the number of the segment of a document, and its row there; raise `IndexError` without one."""
         if not 0 <= ordinal < self.documents:
             raise IndexError(f"document {ordinal} of {self.documents}")
         number = bisect_right(self.firsts, ordinal) - 1
@@ -119,14 +113,8 @@ def open_segment(files: OpenFiles, manifest: Manifest, record: SegmentRecord) ->
 class IdfRatios:
     """Factors of query terms that replace the idf in stored weights by the current one; see `IdfRecord`.
 
-    Attributes
-    ----------
-    record : IdfRecord
-    built : ndarray of shape (built terms,), uint32
-        Document frequency of each term at the build.
-    segments : Segments
-    terms : int
-        Number of terms, without a background term.
+    `built` has the document frequency of each term at the build. `terms` is the number of terms, without a background
+    term.
     """
 
     record: IdfRecord

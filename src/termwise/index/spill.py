@@ -17,15 +17,25 @@ IN_MEMORY = 1 << 20
 """Bytes of numbers that are kept in memory; more of them go to a temporary file."""
 
 
+def ranges_within(lengths: npt.NDArray[np.integer[Any]], limit: int, most: int) -> Iterator[tuple[int, int]]:
+    """Yield the consecutive ranges of at most `most` items whose lengths add up to at most `limit`.
+
+    A longer item comes alone.
+    """
+    ends = np.cumsum(lengths, dtype=np.int64)
+    first = 0
+    while first < len(ends):
+        before = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, before + limit, side="right")))
+        last = min(last, first + most)
+        yield first, last
+        first = last
+
+
 class ArraySpill:
     """Append-only sequence of numbers of one type, in memory or in an unnamed temporary file.
 
-    Parameters
-    ----------
-    path : Path
-        Place of the file, for errors; the file is in the same folder.
-    dtype : dtype
-        Type of the numbers.
+    The file is in the folder of `path`, which errors name.
     """
 
     def __init__(self, path: Path, dtype: npt.DTypeLike) -> None:
@@ -64,12 +74,7 @@ class ArraySpill:
 class RowSpill:
     """Append-only sparse rows: 8 bytes per posting on disk, 4 bytes per row in memory.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the two temporary files.
-    name : str
-        Prefix of their names in errors.
+    Errors name the two temporary files after `name`.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -102,18 +107,13 @@ class RowSpill:
         self, first_row: int, last_row: int, *, postings: int
     ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.float32]]]:
         """Yield ``indptr, terms, weights`` of consecutive rows, about `postings` postings at a time."""
-        lengths = self.lengths()
-        ends = np.cumsum(lengths[first_row:last_row], dtype=np.int64)
-        before = int(lengths[:first_row].sum(dtype=np.int64))
-        row = 0
-        while row < len(ends):
-            done = int(ends[row - 1]) if row else 0
-            stop = max(row + 1, int(np.searchsorted(ends, done + postings, side="right")))
-            stop = min(stop, row + max(1, postings))
-            count = int(ends[stop - 1]) - done
-            indptr = np.concatenate([[0], ends[row:stop] - done])
-            yield indptr, self._terms.read(before + done, count), self._weights.read(before + done, count)
-            row = stop
+        before = int(self.lengths()[:first_row].sum(dtype=np.int64))
+        lengths = self.lengths()[first_row:last_row]
+        for row, stop in ranges_within(lengths, postings, max(1, postings)):
+            indptr = np.concatenate([[0], np.cumsum(lengths[row:stop], dtype=np.int64)])
+            count = int(indptr[-1])
+            yield indptr, self._terms.read(before, count), self._weights.read(before, count)
+            before += count
 
     def close(self) -> None:
         """Close and remove the temporary files."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import CorruptIndexError
-from termwise.index.container import Container, ContainerWriter, corrupt
+from termwise.index.container import Container, ContainerWriter
 from termwise.kernels.string_lookup import CORRUPT, find_string, find_strings, first_disorder
 
 SECTIONS = 3
@@ -48,25 +48,15 @@ class PackedStrings:
 
 
 class StringTable:
-    """Table of strings in a mapped container.
-
-    Parameters
-    ----------
-    container : Container
-        The file.
-    prefix : str
-        Name of the table.
-    length : int
-        Number of strings in the manifest.
-    """
+    """Table of `length` strings in a mapped container; `prefix` is the beginning of the names of its sections."""
 
     def __init__(self, container: Container, prefix: str, length: int) -> None:
         self.path = container.path
+        self._container = container
+        self._prefix = prefix
         self._data = container.array(f"{prefix}.data", np.uint8)
         self._offsets = container.array(f"{prefix}.offsets", np.uint64, length + 1)
         self._sorted = container.array(f"{prefix}.sorted", np.uint32, length)
-        self._offsets_at = container.offset(f"{prefix}.offsets")
-        self._sorted_at = container.offset(f"{prefix}.sorted")
 
     def __len__(self) -> int:
         return len(self._sorted)
@@ -79,18 +69,15 @@ class StringTable:
     def get(self, number: int) -> str:
         """Return the string with a number.
 
-        Raises
-        ------
-        CorruptIndexError
-            If an offset exceeds the data, or the bytes are not UTF-8.
+        Raises `CorruptIndexError` if an offset exceeds the data, or the bytes are not UTF-8.
         """
         first, last = self._offsets.item(number), self._offsets.item(number + 1)
         if not first <= last <= len(self._data):
-            raise self._damaged(number)
+            raise self._unreadable(number)
         try:
             return self._data[first:last].tobytes().decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
-            raise self._damaged(number) from None
+            raise self._unreadable(number) from None
 
     def get_many(self, numbers: npt.NDArray[np.int64]) -> list[str]:
         """Return several strings, faster than `get`."""
@@ -109,29 +96,17 @@ class StringTable:
             return [self.get(number) for number in numbers.tolist()]  # raises the error of the damaged one
 
     def ending_with(self, suffix: bytes) -> npt.NDArray[np.int64]:
-        """Return the numbers of the strings that end with some bytes, ascending.
-
-        Raises
-        ------
-        CorruptIndexError
-            If an offset exceeds the data.
-        """
+        """Return the numbers of the strings that end with some bytes, ascending; raises `CorruptIndexError`."""
         stops = self._offsets[1:].astype(np.int64)
         numbers = np.flatnonzero(stops - self._offsets[:-1].astype(np.int64) >= len(suffix))
         if len(numbers) and int(stops[numbers].max()) > len(self._data):
-            raise self._damaged(int(numbers[np.argmax(stops[numbers])]))
+            raise self._unreadable(int(numbers[np.argmax(stops[numbers])]))
         for place, byte in enumerate(suffix, -len(suffix)):
             numbers = numbers[self._data[stops[numbers] + place] == byte]
         return numbers
 
     def find(self, string: str) -> int | None:
-        """Return the number of a string, or None.
-
-        Raises
-        ------
-        CorruptIndexError
-            If a number or an offset exceeds its array.
-        """
+        """Return the number of a string, or None; a number or an offset beyond its array raises `CorruptIndexError`."""
         encoded = np.frombuffer(string.encode("utf-8", "surrogatepass"), dtype=np.uint8)
         number = int(find_string(self._data, self._offsets, self._sorted, encoded))
         if number == CORRUPT:
@@ -153,10 +128,7 @@ class StringTable:
     def starting_with(self, prefix: str) -> npt.NDArray[np.int64]:
         """Return the numbers of the strings that begin with a prefix, in the order of their bytes.
 
-        Raises
-        ------
-        CorruptIndexError
-            If a number or an offset exceeds its array, or the bytes of a string are not UTF-8.
+        Raises `CorruptIndexError` if a number or an offset exceeds its array, or the bytes of a string are not UTF-8.
         """
 
         def beginning(place: int) -> str:
@@ -170,27 +142,18 @@ class StringTable:
         return self._sorted[begin:end].astype(np.int64)
 
     def code_points(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-        """Return the characters of all strings, joined.
+        """Return the code points of all strings, joined, and the places where each string begins.
 
-        Returns
-        -------
-        points : ndarray of shape (characters,), uint32
-            Code points.
-        starts : ndarray of shape (length + 1,), int64
-            Place of the first character of each string; the last entry is the number of characters.
-
-        Raises
-        ------
-        CorruptIndexError
-            If the offsets are out of order, or the bytes are not UTF-8.
+        The places have one entry more, the number of code points. Raises `CorruptIndexError` if the offsets are out of
+        order, or the bytes are not UTF-8.
         """
         offsets = self._offsets.astype(np.int64)
         if offsets[0] != 0 or offsets[-1] != len(self._data) or (np.diff(offsets) < 0).any():
-            raise corrupt(self.path, self._offsets_at, f"offsets from 0 to {len(self._data)}", "others")
+            raise self._damaged("offsets", f"offsets from 0 to {len(self._data)}", "others")
         try:
             text = self._data.tobytes().decode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
-            raise self._damaged(int(np.searchsorted(offsets, error.start, side="right")) - 1) from None
+            raise self._unreadable(int(np.searchsorted(offsets, error.start, side="right")) - 1) from None
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
         before = np.concatenate([[0], np.cumsum((self._data & 0xC0) != 0x80)])
         return points, before[offsets]
@@ -198,25 +161,21 @@ class StringTable:
     def check(self) -> None:
         """Read every string and check their order.
 
-        Raises
-        ------
-        CorruptIndexError
-            If a string cannot be read, two are equal, or the sorted numbers are out of order.
+        Raises `CorruptIndexError` if a string cannot be read, two are equal, or the sorted numbers are out of order.
         """
         if self._offsets[0] != 0 or self._offsets[-1] != len(self._data):
-            raise corrupt(self.path, self._offsets_at, f"offsets from 0 to {len(self._data)}", "others")
+            raise self._damaged("offsets", f"offsets from 0 to {len(self._data)}", "others")
         for number in range(len(self)):
             self.get(number)
         position = int(first_disorder(self._data, self._offsets, self._sorted))
         if position >= 0:
-            raise corrupt(
-                self.path, self._sorted_at + 4 * position, "strings in ascending order", "another order"
-            )
+            raise self._damaged("sorted", "strings in ascending order", "another order", position)
 
     def _disordered(self) -> CorruptIndexError:
-        return corrupt(self.path, self._sorted_at, "a sorted table of strings", "a position outside it")
+        return self._damaged("sorted", "a sorted table of strings", "a position outside it")
 
-    def _damaged(self, number: int) -> CorruptIndexError:
-        return corrupt(
-            self.path, self._offsets_at + 8 * number, "a string in UTF-8", f"other bytes in entry {number}"
-        )
+    def _unreadable(self, number: int) -> CorruptIndexError:
+        return self._damaged("offsets", "a string in UTF-8", f"other bytes in entry {number}", number)
+
+    def _damaged(self, section: str, expected: str, seen: str, place: int = 0) -> CorruptIndexError:
+        return self._container.damaged(f"{self._prefix}.{section}", expected, seen, place)

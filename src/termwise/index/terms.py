@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import WeightError
-from termwise.index.container import Container, corrupt
 from termwise.index.manifest import Manifest
 from termwise.index.manifest_records import AddedTerms
 from termwise.index.open_files import OpenFiles
@@ -30,14 +28,8 @@ LONGEST_CACHED = 64
 class MappedVocabulary:
     """Vocabulary of an index; look-ups read the mapped files.
 
-    Parameters
-    ----------
-    tables : sequence of StringTable
-        Tokens of the build, and those that were added later, in the order of their numbers.
-    background : bool
-        Whether there is a background term.
-    identity : str
-        Identity in the manifest.
+    `tables` have the tokens of the build, and those that were added later, in the order of their numbers; `identity` is
+    that in the manifest.
     """
 
     def __init__(self, tables: Sequence[StringTable], *, background: bool, identity: str) -> None:
@@ -141,44 +133,38 @@ def grown_vocabulary(built: str, added: Sequence[AddedTerms]) -> str:
     return text_fingerprint("\n".join([built, *(record.file.sha256 for record in added)]))
 
 
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """Per-term contents of an index; see `Index` for the attributes."""
-
-    vocabulary: MappedVocabulary
-    floors: npt.NDArray[np.float64]
-    query_weights: npt.NDArray[np.float32]
-    vectors: TermVectors | None
-
-    @classmethod
-    def open(cls, files: OpenFiles, manifest: Manifest) -> Terms:
-        """Map the files of the terms of the build, and of those that were added later."""
-        terms = files.container(manifest.terms_file, "terms")
-        added = []
-        for record in manifest.added_terms:
-            container = files.container(record.file, "added")
-            added.append((container, container.array("added.floors", "<f8", record.terms)))
-        vocabulary = MappedVocabulary(
-            [
-                StringTable(terms, "terms", manifest.built_terms),
-                *(StringTable(file, "terms", len(floors)) for file, floors in added),
-            ],
-            background=manifest.background,
-            identity=manifest.vocabulary,
-        )
-        slots = manifest.built_terms + manifest.background
-        floors = terms.array("floors", "<f8", slots if len(terms.array("floors", "<f8")) else 0)
-        if added and len(floors):
-            built = floors[: manifest.built_terms]
-            floors = np.concatenate([built, *(part for _, part in added), floors[len(built) :]])
-        weights = terms.array("query_weights", "<f4")
-        weights = terms.array("query_weights", "<f4", manifest.built_terms if len(weights) else 0)
-        if added and len(weights):  # added terms have no fixed query weight
-            weights = np.pad(weights, (0, manifest.terms - len(weights)))
-        return cls(vocabulary, floors, weights, _vectors(terms, manifest))
+def open_terms(
+    files: OpenFiles, manifest: Manifest
+) -> tuple[MappedVocabulary, npt.NDArray[np.float64], npt.NDArray[np.float32]]:
+    """Return vocabulary, floors and query weights of an index: the terms of the build, and those added later."""
+    terms = files.container(manifest.terms_file, "terms")
+    added = []
+    for record in manifest.added_terms:
+        container = files.container(record.file, "added")
+        added.append((container, container.array("added.floors", "<f8", record.terms)))
+    vocabulary = MappedVocabulary(
+        [
+            StringTable(terms, "terms", manifest.built_terms),
+            *(StringTable(file, "terms", len(floors)) for file, floors in added),
+        ],
+        background=manifest.background,
+        identity=manifest.vocabulary,
+    )
+    slots = manifest.built_terms + manifest.background
+    floors = terms.array("floors", "<f8", slots if len(terms.array("floors", "<f8")) else 0)
+    if added and len(floors):
+        built = floors[: manifest.built_terms]
+        floors = np.concatenate([built, *(part for _, part in added), floors[len(built) :]])
+    weights = terms.array("query_weights", "<f4")
+    weights = terms.array("query_weights", "<f4", manifest.built_terms if len(weights) else 0)
+    if added and len(weights):  # added terms have no fixed query weight
+        weights = np.pad(weights, (0, manifest.terms - len(weights)))
+    return vocabulary, floors, weights
 
 
-def _vectors(terms: Container, manifest: Manifest) -> TermVectors | None:
+def open_term_vectors(files: OpenFiles, manifest: Manifest) -> TermVectors | None:
+    """Return the query table of an index; None if it does not rank by vectors."""
+    terms = files.container(manifest.terms_file, "terms")
     record, count = manifest.vectors, manifest.built_terms
     if record is None:
         return None
@@ -188,4 +174,4 @@ def _vectors(terms: Container, manifest: Manifest) -> TermVectors | None:
         return TermVectors(rows.reshape(count, record.dimensions), shifts, record.scale, manifest.vocabulary)
     except WeightError as error:
         seen = f"{int(shifts.max(initial=0))}"
-        raise corrupt(terms.path, terms.offset("term_vectors.shifts"), error.facts[0][1], seen) from None
+        raise terms.damaged("term_vectors.shifts", error.facts[0][1], seen) from None

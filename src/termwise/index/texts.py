@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt, discard, storage_errors
+from termwise.index.container import Container, ContainerWriter, IndexFile, discard, storage_errors
 
 GROUP_BYTES = 1 << 12
 """A group of texts ends when it has at least this many bytes."""
@@ -75,23 +75,14 @@ class TextTable:
 
     def __init__(self, container: Container, length: int) -> None:
         self.path = container.path
+        self._damaged = container.damaged
         self._data = container.array("groups.data", np.uint8)
         self._offsets = container.array("groups.offsets", np.uint64)
         self._group = container.array("texts.group", np.uint32, length)
         self._start = container.array("texts.start", np.uint32, length)
-        self._data_at = container.offset("groups.data")
-        self._offsets_at = container.offset("groups.offsets")
-        self._group_at = container.offset("texts.group")
-        self._start_at = container.offset("texts.start")
 
     def get(self, number: int) -> str:
-        """Return the text of a document.
-
-        Raises
-        ------
-        CorruptIndexError
-            If the text cannot be decompressed, or is not UTF-8.
-        """
+        """Return the text of a document; raise `CorruptIndexError` if it cannot be decompressed, or is not UTF-8."""
         return self._cut(number, self._unpack(self._group_of(number)))
 
     def get_many(self, numbers: npt.NDArray[np.int64]) -> list[str]:
@@ -109,7 +100,7 @@ class TextTable:
     def _group_of(self, number: int) -> int:
         group = int(self._group[number])
         if group + 1 >= len(self._offsets):
-            raise corrupt(self.path, self._group_at + 4 * number, "a group of texts", group)
+            raise self._damaged("texts.group", "a group of texts", group, number)
         return group
 
     def _cut(self, number: int, texts: bytes) -> str:
@@ -119,23 +110,21 @@ class TextTable:
         if number + 1 < len(self._group) and int(self._group[number + 1]) == group:
             stop = int(self._start[number + 1])
         if not start <= stop <= len(texts):
-            raise corrupt(
-                self.path, self._start_at + 4 * number, "a text inside its group", f"{start} to {stop}"
-            )
+            raise self._damaged("texts.start", "a text inside its group", f"{start} to {stop}", number)
         try:
             return texts[start:stop].decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
-            raise corrupt(self.path, self._start_at + 4 * number, "a text in UTF-8", "other bytes") from None
+            raise self._damaged("texts.start", "a text in UTF-8", "other bytes", number) from None
 
     def check(self) -> None:
         """Decompress every text and check their order; raises the errors of `get`."""
         if np.any(np.diff(self._group.astype(np.int64)) < 0) or self._group[-1] != len(self._offsets) - 2:
-            raise corrupt(self.path, self._group_at, "groups of texts in order", "another order")
+            raise self._damaged("texts.group", "groups of texts in order", "another order")
         stop = 0
         for group in range(len(self._offsets) - 1):
             start, stop = stop, int(np.searchsorted(self._group, group, side="right"))
             if start == stop or self._start[start] != 0:
-                raise corrupt(self.path, self._start_at + 4 * start, "texts in order", "another order")
+                raise self._damaged("texts.start", "texts in order", "another order", start)
             texts = self._unpack(group)
             for number in range(start, stop):
                 self._cut(number, texts)
@@ -143,8 +132,8 @@ class TextTable:
     def _unpack(self, group: int) -> bytes:
         first, last = int(self._offsets[group]), int(self._offsets[group + 1])
         if not first <= last <= len(self._data):
-            raise corrupt(self.path, self._offsets_at + 8 * group, "a group of texts", f"{first} to {last}")
+            raise self._damaged("groups.offsets", "a group of texts", f"{first} to {last}", group)
         try:
             return zlib.decompress(self._data[first:last].tobytes())
         except zlib.error as error:
-            raise corrupt(self.path, self._data_at + first, "a group of texts", error) from None
+            raise self._damaged("groups.data", "a group of texts", error, first) from None

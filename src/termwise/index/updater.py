@@ -55,9 +55,8 @@ from termwise.index.writer import DEFAULT_MEMORY
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue
 from termwise.storage.atomic_file import remove
-from termwise.storage.folder_path import FolderPath
-from termwise.storage.model_folder import MIXTURE, kind_of
-from termwise.validation import check_memory, check_threads
+from termwise.storage.model_folder import MIXTURE
+from termwise.storage.safe_read import is_file
 from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
 
@@ -152,17 +151,9 @@ class Updater(FolderWriter, ABC):
 
 @dataclass
 class PendingSegment:
-    """A segment of the next generation, with the marks of its deleted documents.
+    """A segment of the next generation: its record, its identifiers, and the marks of its deleted documents.
 
-    Attributes
-    ----------
-    record : SegmentRecord
-    ids : StringTable
-        Identifiers of the segment.
-    deleted : ndarray of shape (documents,), bool
-        Marks of deleted documents.
-    changed : bool
-        Whether `record` lacks some of the marks.
+    `changed` tells whether the record lacks some of the marks.
     """
 
     record: SegmentRecord
@@ -246,15 +237,10 @@ class IndexUpdater(DocumentWriter, Updater):
         in_mixture: bool = False,
         wait: float = 0.0,
     ) -> None:
-        check_threads(threads)
-        check_memory(memory)
         # Before the lock, so that a folder that is no index does not get a lock file.
         opened = index if isinstance(index, Index) else Index.open(index)
+        super().__init__(opened.path, memory=memory, threads=threads, progress=progress)
         self._idf = idf
-        self._folder = FolderPath.of(opened.path)
-        self._memory = memory
-        self._threads = threads
-        self._progress = progress
         if not in_mixture:
             refuse_part_of_mixture(self.path)
         with ExitStack() as resources:
@@ -343,14 +329,10 @@ class IndexUpdater(DocumentWriter, Updater):
         super().add_vectors(vectors)
 
     def add_terms(self, tokens: Sequence[str], floors: npt.NDArray[np.float64] | None = None) -> None:
-        """Add terms to the vocabulary; the first one has the number `terms`.
+        """Add distinct tokens that the vocabulary lacks; the first one has the number `terms`.
 
-        Parameters
-        ----------
-        tokens : sequence of str
-            Distinct tokens that the vocabulary lacks.
-        floors : ndarray of shape (len(tokens),), float64, optional
-            Contribution of each term where it is absent, per unit of query weight; by default 0.
+        `floors` has the contribution of each term where it is absent, per unit of query weight, shape (len(tokens),); 0
+        by default.
         """
         self._check_open()
         if self._spill is not None and self._spill.rows.rows:
@@ -417,10 +399,7 @@ class IndexUpdater(DocumentWriter, Updater):
     def merges(self, *, everything: bool) -> Iterator[None]:
         """Merge neighbouring segments, one range in each step; publish each step before the next one.
 
-        Parameters
-        ----------
-        everything : bool
-            Merge all segments, as `merge` does; otherwise those that `commit` merges.
+        With `everything`, all segments are merged, as `merge` does; otherwise those that `commit` merges.
         """
         for first, last in self._runs() if everything else self._crowded():
             self._merge(first, last)
@@ -429,13 +408,8 @@ class IndexUpdater(DocumentWriter, Updater):
     def stage(self, built: Path | None = None) -> Manifest:
         """Write the changes of a part of a mixture into its folder, and return the manifest that `publish` publishes.
 
-        Readers see no difference. `unstage` removes the files.
-
-        Parameters
-        ----------
-        built : Path, optional
-            Folder of an index that takes the place of this one, inside `folder`. Its files are moved, and changes since
-            the last commit are lost.
+        Readers see no difference. `unstage` removes the files. `built` is the folder of an index that takes the place
+        of this one, inside `folder`: its files are moved, and changes since the last commit are lost.
         """
         manifest = self._next_manifest() if built is None else Manifest.read(built)
         self._staged = manifest, stage_files(self.path, built or self.folder, manifest)
@@ -532,15 +506,9 @@ class IndexUpdater(DocumentWriter, Updater):
         quantiser, shift = None, 0
         if manifest.quantiser.kind == "uint8":
             quantiser, shift = self._scaled(weights)
-        records = spill.write_segments(
-            self.terms,
-            background,
-            quantiser,
-            reorder=len(spill) > UNORDERED,
-            own_terms=True,
-            threads=self._threads,
-            memory=self._memory,
-            progress=self._progress,
+        reorder = len(spill) > UNORDERED
+        records = self._write_segments(
+            spill, self.terms, background, quantiser, reorder=reorder, own_terms=True
         )
         errors = QuantiserRecord("float32", largest=weights.largest, dropped=weights.dropped)
         if quantiser is not None:
@@ -688,7 +656,7 @@ class IndexUpdater(DocumentWriter, Updater):
                 spill.add_weights(index.weights(ordinals))
                 if index.manifest.vectors is not None:
                     spill.add_vectors(index.document_vectors(ordinals))
-                self._progress("merge", int(ordinals[-1]) + 1 - begin, end - begin)
+                self.progress("merge", int(ordinals[-1]) + 1 - begin, end - begin)
             records, errors = self._segments_of(spill)
         if (
             len({segment.shift for segment in index.segments[first:last]}) > 1
@@ -700,8 +668,7 @@ class IndexUpdater(DocumentWriter, Updater):
 
 def refuse_part_of_mixture(path: Path) -> None:
     """Raise `ParameterError` for the index of a part: the other parts would then have other documents or weights."""
-    around = kind_of(path.parent)
-    if around is not None and around.manifest == MIXTURE:
+    if is_file(path.parent / MIXTURE):
         raise ParameterError(
             "this index is a part of a mixture, which holds the same documents in each part",
             facts=[("index", path), ("mixture", path.parent)],

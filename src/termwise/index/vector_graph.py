@@ -28,7 +28,7 @@ from termwise.errors import (
     StorageError,
 )
 from termwise.fixes import Fix
-from termwise.index.container import Container, ContainerWriter, corrupt, storage_errors
+from termwise.index.container import Container, ContainerWriter, storage_errors
 from termwise.index.document_vectors import KIND as VECTORS
 from termwise.index.document_vectors import SegmentVectors
 from termwise.index.folder import is_current, make_build_folder, writer_lock
@@ -61,16 +61,7 @@ PIECE = 1 << 24
 
 @dataclass(frozen=True, eq=False)
 class GraphFile:
-    """File of the graph of a segment, whether or not the graph was built.
-
-    Attributes
-    ----------
-    path : Path
-    vectors : SegmentVectors
-        Vectors of the segment.
-    sha256 : str
-        SHA-256 of the file of the vectors.
-    """
+    """File of the graph of a segment, whether or not it was built; `sha256` is that of the file of the vectors."""
 
     path: Path
     vectors: SegmentVectors
@@ -84,12 +75,12 @@ class GraphFile:
     def container(self) -> Container:
         """Open the file and check its checksums and vectors, without usearch; raises `CorruptIndexError`."""
         container = Container(self.path, KIND)
-        for name, offset in container.damaged_sections():
-            raise corrupt(self.path, offset, f"a {name} that matches its checksum", "one that does not")
+        for name, _ in container.damaged_sections():
+            raise container.damaged(name, f"a {name} that matches its checksum", "one that does not")
         digest = container.array("graph.vectors", "|u1", 32).tobytes().hex()
         if digest != self.sha256:
-            at = container.offset("graph.vectors")
-            raise corrupt(self.path, at, f"a graph of {self.vectors.path.name}", f"one of {digest[:16]}")
+            expected = f"a graph of {self.vectors.path.name}"
+            raise container.damaged("graph.vectors", expected, f"one of {digest[:16]}")
         return container
 
 
@@ -132,18 +123,19 @@ class VectorGraph:
             )
         try:
             container = file.container()
-            at = container.offset("graph.usearch")
             data = container.array("graph.usearch", "|u1")
             try:
                 with _python_errors():
                     self._graph = library.Index.restore(data, view=True)
             except (RuntimeError, ValueError) as error:
-                raise corrupt(file.path, at, "a graph that this version of usearch reads", error) from None
+                expected = "a graph that this version of usearch reads"
+                raise container.damaged("graph.usearch", expected, error) from None
             self._data = data  # the graph is a view of it
             graph = self._graph
             seen = (len(graph), graph.ndim, graph.dtype, graph.metric_kind)
             if seen != (*file.vectors.rows.shape, library.ScalarKind.I8, library.MetricKind.Cos):
-                raise corrupt(file.path, at, "a graph of all windows in 8 bits, by cosine", seen)
+                expected = "a graph of all windows in 8 bits, by cosine"
+                raise container.damaged("graph.usearch", expected, seen)
         except (MissingFileError, IndexFormatError) as error:
             others = error.fixes if isinstance(error, NewerFormatError) else ()
             raise type(error)(error.message, facts=error.facts, fixes=[*others, *rebuild]) from None

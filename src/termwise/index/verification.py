@@ -157,29 +157,21 @@ def _check_structure(index: Index) -> Iterator[Damage]:
             index.schema.get(name) != kind for name, kind in columns.schema.items()
         ):
             yield Damage(columns.path.name, None, "the attributes are not those of the manifest")
-        what = _terms_problem(segment, manifest.terms) or _views_problem(segment, segment.n_terms)
+        what = _views_problem(segment, manifest.terms)
         if what is not None:
             yield Damage(segment.path.name, None, what)
         if segment.vectors is not None and (what := segment.vectors.problem()) is not None:
             yield Damage(segment.vectors.path.name, None, what)
 
 
-def _terms_problem(segment: Segment, n_terms: int) -> str | None:
-    """Describe the first problem of the own term numbers of a segment; None if there is none."""
-    own = segment.own_terms
-    if own is None or not len(own):
-        return None
-    if (own[1:] <= own[:-1]).any() or int(own[-1]) >= n_terms:
-        return "the terms of the segment are out of order"
-    return None
-
-
 def _views_problem(segment: Segment, n_terms: int) -> str | None:
-    """Describe the first problem of the views of a segment; None if there is none."""
-    starts, inverted = segment.starts, segment.inverted
+    """Describe the first problem of the views of a segment of an index with some terms; None if there is none."""
+    own, starts, inverted = segment.own_terms, segment.starts, segment.inverted
+    if own is not None and len(own) and ((own[1:] <= own[:-1]).any() or int(own[-1]) >= n_terms):
+        return "the terms of the segment are out of order"
     if not _boundaries(starts, segment.postings):
         return "row boundaries are out of order"
-    row = first_unsorted(starts, segment.terms, n_terms)
+    row = first_unsorted(starts, segment.terms, segment.n_terms)
     if row >= 0:
         return f"the terms of row {row} are out of order"
     if inverted is None:

@@ -6,6 +6,7 @@ import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,10 +28,9 @@ from termwise.index.quantiser import Quantiser
 from termwise.index.string_table import SECTIONS, write_strings
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import write_synced
-from termwise.storage.folder_path import FolderPath
 from termwise.storage.ownership import remove_empty
 from termwise.text.vocabulary import Vocabulary
-from termwise.validation import check, check_flag, check_memory, check_threads
+from termwise.validation import check, check_flag
 from termwise.vectors import LEVELS, TermVectors
 
 DEFAULT_MEMORY = 2 << 30
@@ -112,22 +112,19 @@ class IndexWriter(DocumentWriter):
             )
         for name, flag in {"store_text": store_text, "reorder": reorder, "overwrite": overwrite}.items():
             check_flag(name, flag)
-        check_threads(threads)
-        check_memory(memory)
-        self._folder = FolderPath.of(path)
+        super().__init__(path, memory=memory, threads=threads, progress=progress)
         self._kind = quantiser
         self._chunk = chunk
         self._reorder = reorder
-        self._memory = memory
-        self._threads = threads
-        self._progress = progress
+        self.store_text = store_text
         self._published = False
         self._created: list[Path] = []
         with ExitStack() as resources:
             resources.callback(self._remove_created)
-            self._created = [each.absolute() for each in claim(self.path, overwrite=overwrite)]
+            check_folder = partial(check_free, self.path, overwrite=overwrite)
+            self._created = [each.absolute() for each in claim(self.path, "an index", check_folder)]
             resources.enter_context(writer_lock(self.path))
-            check_free(self.path, overwrite=overwrite)
+            check_folder()
             self.folder = make_build_folder(self.path)
             resources.callback(shutil.rmtree, self.folder, ignore_errors=True)
             self._spill = resources.enter_context(
@@ -211,15 +208,7 @@ class IndexWriter(DocumentWriter):
                 fixes=["use quantiser='float32'"],
             )
         terms_file = self._write_terms(vocabulary, n_slots, floors, query_weights, term_vectors)
-        segments = spill.write_segments(
-            len(vocabulary),
-            background,
-            quantiser,
-            reorder=self._reorder,
-            threads=self._threads,
-            memory=self._memory,
-            progress=self._progress,
-        )
+        segments = self._write_segments(spill, len(vocabulary), background, quantiser, reorder=self._reorder)
         manifest = Manifest(
             documents=len(spill),
             postings=sum(segment.postings for segment in segments),

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from termwise.attributes import Schema
-from termwise.collection import Collection
+from termwise.collection import Collection, open_collection
+from termwise.collection.fields import FieldChoice
 from termwise.collection.record_files import RecordFile
 from termwise.encode import DocumentEncoder
 from termwise.errors import ParameterError, VocabularyMismatchError
@@ -17,7 +18,6 @@ from termwise.fixes import Fix
 from termwise.index import IndexWriter
 from termwise.indexing.chunks import cut
 from termwise.indexing.context import (
-    BuildContext,
     check_source,
     collection_named,
     open_documents,
@@ -25,18 +25,19 @@ from termwise.indexing.context import (
 )
 from termwise.indexing.count_rows import build_counts
 from termwise.indexing.field_weights import refuse_weights_for_network
-from termwise.indexing.mixture import Source, build_mixture
+from termwise.indexing.mixture_writer import MixtureWriter
 from termwise.indexing.model_choice import check_same_encoder, chosen_model, opened_encoder
 from termwise.indexing.network_rows import build_network
 from termwise.indexing.options import DEFAULT_OPTIONS, BuildOptions
-from termwise.indexing.recipes import RECIPES, RecipePart
-from termwise.indexing.vector_rows import build_vectors, open_vectors
+from termwise.indexing.recipes import RECIPES
+from termwise.indexing.vector_rows import build_vectors
 from termwise.indexing.work_folder import check_apart, check_outside_indexes, work_folder
-from termwise.models import CountModel, Lookup, Model, NetworkModel, VectorModel
-from termwise.progress import Progress, no_progress
+from termwise.models import CountModel, Lookup, Model, NetworkModel, VectorModel, read_vectors
+from termwise.progress import no_progress
 from termwise.records import Document
 from termwise.search.opening import open_searcher
 from termwise.search.searcher import Searcher
+from termwise.storage.safe_read import is_file, is_folder, path_exists
 from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
 from termwise.text.registry import check_restorable
 from termwise.validation import check, check_count, check_flag, check_path
@@ -145,37 +146,32 @@ def build_index(
                 ],
             )
 
+        repeatable = _repeatable(collection, fields)
         of_counts = replace(options, encoder=None, encoding=None, precision=None, providers=None)
+        with MixtureWriter(Path(path), overwrite=overwrite) as mixture:
+            for number, part in enumerate(recipe.parts):
 
-        def build_part(
-            part: RecipePart, source: Source, folder: Path, first: bool, progress: Progress
-        ) -> None:
-            made = chosen_model(part.model, part.settings)
-            network = isinstance(made, NetworkModel)
-            of_part = fields
-            if network and isinstance(fields, Mapping):  # all parts need the same chunks
-                of_part = tuple(fields) if chunk is None else dict.fromkeys(fields, 1)
-            build_index(
-                source,
-                folder,
-                model=made,
-                fields=of_part,
-                attributes=attributes if first else Schema(),
-                chunk=chunk,
-                store_text=store_text and first,
-                overwrite=True,
-                options=replace(options if network else of_counts, progress=progress),
-            )
+                def report(stage: str, done: int, total: int | None, model: str = part.model) -> None:
+                    options.progress(f"{model}: {stage}", done, total)
 
-        return build_mixture(
-            recipe,
-            collection,
-            Path(path),
-            fields=fields,
-            overwrite=overwrite,
-            progress=options.progress,
-            build_part=build_part,
-        )
+                made = chosen_model(part.model, part.settings)
+                network = isinstance(made, NetworkModel)
+                of_part = fields
+                if network and isinstance(fields, Mapping):  # all parts need the same chunks
+                    of_part = tuple(fields) if chunk is None else dict.fromkeys(fields, 1)
+                build_index(
+                    repeatable,
+                    mixture.part(part.model),
+                    model=made,
+                    fields=of_part,
+                    attributes=Schema() if number else attributes,
+                    chunk=chunk,
+                    store_text=store_text and number == 0,
+                    overwrite=True,
+                    options=replace(options if network else of_counts, progress=report),
+                )
+            names = [part.model for part in recipe.parts]
+            return mixture.commit(names, [part.weight for part in recipe.parts], recipe.depth)
     chosen = chosen_model(model)
     field_weights = fields if isinstance(fields, Mapping) else None
 
@@ -186,7 +182,7 @@ def build_index(
     schema: object = attributes
     if schema is None and isinstance(collection, RecordFile):
         schema = collection.attributes
-    add_rows: Callable[[BuildContext], object]
+    add_rows: Callable[[IndexWriter], object]
     quantiser = options.quantiser
     if isinstance(chosen, NetworkModel):
         refuse_arguments("a network has its own analyzer", chosen, {"analyzer": analyzer})
@@ -198,7 +194,7 @@ def build_index(
             build_network,
             documents=documents(count=options.progress is not no_progress),
             model=chosen,
-            field_weights=None if chunk is None else field_weights,
+            fields=tuple(fields) if fields and chunk is None else fields,
             open_encoder=partial(opened_encoder, chosen, options),
             work=work_folder(path, options.encoding),
         )
@@ -210,8 +206,10 @@ def build_index(
         if isinstance(chosen, VectorModel):
             arguments = {"fields": None if fields is None else ",".join(fields), "chunk": chunk}
             refuse_arguments("a file of weights has no texts to choose or to cut", chosen, arguments)
+            if not isinstance(collection, str | Path):
+                raise ParameterError("the model vectors reads a file of weights", fixes=["pass its path"])
             query_analyzer = _analyzer(analyzer, default=VECTORS_ANALYZER)
-            source = open_vectors(collection, query_analyzer)
+            source = read_vectors(collection, analyzer=query_analyzer)
             add_rows = partial(build_vectors, source=source, model=chosen, analyzer=query_analyzer)
         elif isinstance(chosen, CountModel):
             add_rows = partial(
@@ -219,7 +217,7 @@ def build_index(
                 analyzer=_model_analyzer(chosen, analyzer),
                 documents=documents(),
                 model=chosen,
-                field_weights=field_weights,
+                fields=fields,
                 work=None if options.encoding is None else Path(options.encoding),
             )
         else:
@@ -241,16 +239,20 @@ def build_index(
             progress=options.progress,
         ) as writer,
     ):
-        add_rows(
-            BuildContext(
-                writer=writer,
-                store_text=store_text,
-                threads=options.threads,
-                progress=options.progress,
-                fields=None if fields is None else tuple(fields),
-            )
-        )
+        add_rows(writer)
     return open_searcher(path)
+
+
+def _repeatable(
+    collection: str | Path | Collection | Iterable[Document], fields: FieldChoice
+) -> str | Path | Collection | Iterable[Document]:
+    """Return a collection that can be read once for each part: a pipe or an iterator is read into memory."""
+    if isinstance(collection, str | Path):
+        path = Path(collection)
+        if path_exists(path) and not is_file(path) and not is_folder(path):
+            return list(open_collection(collection, fields=fields).documents())
+        return collection
+    return collection if isinstance(collection, Collection | list | tuple) else list(collection)
 
 
 def _model_analyzer(model: CountModel, analyzer: str | Analyzer | None) -> Analyzer:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from termwise.collection import CollectionStatistics
-from termwise.collection.statistics import OpenStatistics
 from termwise.errors import ParameterError
 from termwise.fixes import Code, Fix
 from termwise.index import Index
@@ -37,10 +36,7 @@ def statistics_files(statistics: CollectionStatistics) -> dict[str, bytes]:
 def built_statistics(index: Index) -> CollectionStatistics:
     """Return the statistics of the collection that an index was built from, over the terms of the build.
 
-    Raises
-    ------
-    ParameterError
-        If the index was written before these statistics were kept.
+    An index that was written before these statistics were kept raises `ParameterError`.
     """
     record = index.manifest.encoder.statistics
     files = {DOCUMENT_FREQUENCIES, FREQUENCIES}
@@ -56,11 +52,6 @@ def built_statistics(index: Index) -> CollectionStatistics:
         read_frequencies(index.attachment(FREQUENCIES), index.manifest.built_terms),
         record["longest"],
     )
-
-
-def opened_statistics(statistics: CollectionStatistics, n_terms: int) -> OpenStatistics:
-    """Return the statistics of a build for other documents, over the first `n_terms` terms."""
-    return OpenStatistics(statistics, n_terms, longest=statistics.longest)
 
 
 def built_idf(index: Index, power: float) -> IdfRecord | None:

@@ -1,11 +1,10 @@
-"""Build context shared by all row sources, and the checks of common arguments."""
+"""Interface of the row sources of added documents, and what the row sources of builds share."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -19,48 +18,17 @@ from termwise.collection.file_collections import (
 )
 from termwise.display.safe_text import shown
 from termwise.errors import DuplicateIdError, EmptyCollectionError, ParameterError
-from termwise.index import IndexWriter
 from termwise.index.document_spill import DocumentWriter
 from termwise.index.updater import IndexUpdater
 from termwise.indexing.field_weights import texts_to_store
 from termwise.models import Model
-from termwise.progress import Progress
 from termwise.records import AttributeValue, Document
 from termwise.text import Analyzer
 from termwise.validation import check_documents
 
 
-@dataclass(frozen=True, kw_only=True)
-class BuildContext:
-    """An open index writer and the options of the build.
-
-    Attributes
-    ----------
-    writer : IndexWriter
-    store_text : bool
-        Whether the index keeps the texts.
-    threads : int
-    progress : callable
-        Called with a stage, the number of items done, and the total.
-    fields : tuple of str, optional
-        Names of the fields of the texts, if they were chosen.
-    """
-
-    writer: IndexWriter
-    store_text: bool
-    threads: int
-    progress: Progress
-    fields: tuple[str, ...] | None = None
-
-
 class RowSource(ABC):
-    """Computes the rows of documents that are added to an index.
-
-    Attributes
-    ----------
-    updater : IndexUpdater
-        Takes the rows.
-    """
+    """Computes the rows of documents that are added to an index, and passes them to its updater."""
 
     updater: IndexUpdater
 

@@ -14,18 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.collection import CollectionStatistics
+from termwise.collection.fields import FieldChoice
 from termwise.collection.statistics import OpenStatistics
 from termwise.encode import encoded_blocks
 from termwise.encode.document_encoder import Advance, no_advance, settings_fingerprint
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
-from termwise.index import Manifest
+from termwise.index import IndexWriter, Manifest
 from termwise.index.document_spill import DocumentWriter
 from termwise.index.encoder_description import encoder_description
 from termwise.index.spill import RowSpill
 from termwise.index.updater import IndexUpdater
-from termwise.indexing.built_statistics import opened_statistics, statistics_files, statistics_record
-from termwise.indexing.context import BuildContext, RowSource, attributes_of, empty_collection
+from termwise.indexing.built_statistics import statistics_files, statistics_record
+from termwise.indexing.context import RowSource, attributes_of, empty_collection
 from termwise.indexing.field_weights import field_texts, number_documents, texts_to_store
 from termwise.kernels.counting import count_rows, renumber_rows
 from termwise.models import CountModel
@@ -50,39 +51,26 @@ BLOCKS = 64
 
 
 def build_counts(
-    context: BuildContext,
+    writer: IndexWriter,
     *,
     documents: tuple[Iterator[Document], int | None],
     model: CountModel,
     analyzer: Analyzer,
-    field_weights: Mapping[str, int] | None = None,
+    fields: FieldChoice = None,
     work: Path | None = None,
 ) -> Manifest:
     """Count tokens, build the vocabulary, weigh the counts, and publish the index.
 
-    Parameters
-    ----------
-    context : BuildContext
-    documents : (iterator of Document, int or None)
-        The documents and, if known, their number.
-    model : CountModel
-    analyzer : Analyzer
-    field_weights : mapping of str to int, optional
-        Weights of the fields of the documents; see `termwise.indexing.field_weights`.
-    work : Path, optional
-        Folder where counts are cached, so that documents are analysed once for several builds.
+    `documents` come with their number, if it is known. `fields` are those of the texts, if they were chosen; for their
+    weights, see `termwise.indexing.field_weights`. In the folder `work`, counts are cached, so that documents are
+    analysed once for several builds.
 
-    Raises
-    ------
-    EmptyCollectionError
-        If there are no documents.
-    ParameterError
-        If a threshold of the model removes every weight, a document lacks the fields, or `work` is given and the
-        vocabulary is open or fields have weights.
+    Raises `EmptyCollectionError` without documents, and `ParameterError` if a threshold of the model removes every
+    weight, a document lacks the fields, or counts cannot be cached: the vocabulary is open or fields have weights.
     """
-    writer, store_text = context.writer, context.store_text
     unread, length = documents
-    if work is not None and field_weights is not None:
+    field_weights = fields if isinstance(fields, Mapping) else {}
+    if work is not None and field_weights:
         raise ParameterError(
             "the cache of term counts holds those of whole texts, not of fields with weights",
             facts=[("encoding", work), ("fields", ", ".join(field_weights))],
@@ -92,16 +80,16 @@ def build_counts(
     with (
         closing(TokenCounts(writer, closed or ())) as counts,
         Workers(
-            partial(count_documents, analyzer, store_text, field_weights or {}), threads=context.threads
+            partial(count_documents, analyzer, writer.store_text, field_weights), threads=writer.threads
         ) as workers,
     ):
         if work is None:
             batches = workers.map(document_batches(unread))
         else:
-            batches = _cached(unread, TokenCounter(analyzer), store_text, work)
+            batches = _cached(unread, TokenCounter(analyzer), writer.store_text, work)
         for batch in batches:
             counts.add(batch)
-            context.progress("read documents", writer.documents, length)
+            writer.progress("read documents", writer.documents, length)
         if writer.documents == 0:
             raise empty_collection()
         if closed is None:
@@ -109,7 +97,7 @@ def build_counts(
         tokens = list(counts.numbers) if closed is not None else sorted(counts.numbers)
         prepared = model.for_vocabulary(Vocabulary(tokens))
         vocabulary = Vocabulary(tokens, background=prepared.has_background_term)
-        statistics = _weigh(counts, context, vocabulary=vocabulary, model=prepared)
+        statistics = _weigh(counts, writer.progress, vocabulary=vocabulary, model=prepared)
     spec = analyzer.spec
     return writer.commit(
         vocabulary,
@@ -122,7 +110,7 @@ def build_counts(
             table=model.table_facts,
             statistics=statistics_record(statistics),
         ),
-        fields=field_weights or context.fields,
+        fields=fields,
         floors=prepared.floors(statistics),
         attachments={
             **spec.files,
@@ -133,14 +121,14 @@ def build_counts(
 
 
 def _weigh(
-    counted: TokenCounts, context: BuildContext, *, vocabulary: Vocabulary, model: CountModel
+    counted: TokenCounts, progress: Progress, *, vocabulary: Vocabulary, model: CountModel
 ) -> CollectionStatistics:
     """Weigh the counts in two passes: statistics, then weights."""
     final = np.empty(len(vocabulary), dtype=np.int32)
     final[counted.numbers.of(vocabulary)] = np.arange(len(vocabulary), dtype=np.int32)
     rows = counted.rows(final, vocabulary.id, postings=_chunk_of(model))
     statistics = CollectionStatistics.from_counts(rows, n_terms=len(vocabulary))
-    kept = counted.weigh(final, vocabulary.id, model, statistics, progress=context.progress)
+    kept = counted.weigh(final, vocabulary.id, model, statistics, progress=progress)
     if statistics.n_tokens and not kept and model.parameters().get("prune"):
         raise ParameterError(
             "the threshold removes every weight of the documents",
@@ -153,17 +141,8 @@ def _weigh(
 class TokenCounts:
     """Token counts, in temporary files, of the documents that a writer takes. Tokens are numbered as they come.
 
-    Parameters
-    ----------
-    writer : DocumentWriter
-        Takes the documents at once, and their rows by `weigh`.
-    tokens : iterable of str, optional
-        Tokens with the first numbers.
-
-    Attributes
-    ----------
-    numbers : Numbering
-        Number of each token.
+    The writer takes the documents at once, and their rows by `weigh`. `tokens` are those with the first numbers;
+    `numbers` has the number of each token.
     """
 
     def __init__(self, writer: DocumentWriter, tokens: Iterable[str] = ()) -> None:
@@ -246,15 +225,7 @@ def document_batches(documents: Iterator[Document], size: int = BATCH) -> Iterat
 class TokenCounter:
     """Encoder of texts as rows of token counts, which `encoded_blocks` caches in a work folder.
 
-    Parameters
-    ----------
-    analyzer : Analyzer
-        With a closed vocabulary, because blocks are numbered before all documents are read.
-
-    Raises
-    ------
-    ParameterError
-        If the vocabulary is open.
+    An analyzer with an open vocabulary is refused, because blocks are numbered before all documents are read.
     """
 
     analyzer: Analyzer
@@ -373,7 +344,8 @@ class AddedCountRows(RowSource):
         updater, before = self.updater, self.updater.terms
         final = self._numbered(list(self._counts.numbers))
         tokens = list(self._new)[before - updater.index.manifest.terms :]
-        statistics = opened_statistics(self._statistics, before + len(tokens))
+        built = self._statistics
+        statistics = OpenStatistics(built, before + len(tokens), longest=built.longest)
         floors = self._model.floors(statistics) if tokens else None
         updater.add_terms(tokens, None if floors is None else floors[before : before + len(tokens)])
         self._counts.weigh(final, updater.vocabulary, self._prepared(), statistics)

@@ -25,17 +25,7 @@ def number_documents(
 ) -> NumberedTexts:
     """Return the tokens of documents as numbers, with each token as often as the weight of its field.
 
-    Parameters
-    ----------
-    analyzer : Analyzer
-    documents : sequence of Document
-    weights : mapping of str to int
-        Weights of the fields; empty if documents have no fields.
-
-    Raises
-    ------
-    ParameterError
-        If a document has no fields, or other fields than the index.
+    `weights` are empty if documents have no fields. A document without these fields raises `ParameterError`.
     """
     if not weights:
         return number_texts(analyzer, [document.text for document in documents])
@@ -81,16 +71,13 @@ def field_texts(document: Document, weights: Mapping[str, int]) -> list[str]:
     return [fields.get(name, "") for name in weights]
 
 
-def _described(fields: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} × {weight}" for name, weight in fields.items())
-
-
 def refuse_weights_for_network(fields: tuple[str, ...] | Mapping[str, int] | None, model: Model) -> None:
     """Refuse weights of fields other than 1 for a network, which reads the joined text of the fields."""
     if isinstance(fields, Mapping) and any(weight != 1 for weight in fields.values()):
+        described = ", ".join(f"{name} × {weight}" for name, weight in fields.items())
         raise ParameterError(
             "a network reads one text, so its fields have no weights",
-            facts=[("model", model.name), ("fields", _described(fields))],
+            facts=[("model", model.name), ("fields", described)],
             fixes=[
                 Fix.use("omit the weights: {}", fields=NAMES),
                 Fix.use("choose a model that counts terms: {}", model="bm25"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from termwise.encode.document_encoder import EncodedRows, RowEncoder
 from termwise.errors import WeightError
 from termwise.index import IndexWriter
 from termwise.index.document_vectors import VectorSpill
+from termwise.index.spill import ranges_within
 from termwise.kernels.pooling import keep_largest
-from termwise.progress import Progress
 from termwise.vectors import LEVELS, DocumentVectors, TermVectors
 from termwise.weights import TermWeights
 
@@ -24,33 +25,47 @@ EXACT_IN_FLOAT32 = (1 << 24) // LEVELS**2
 """Largest number of dimensions for which a dot product of two rows is exact in float32, in any order of its sum."""
 
 
-class CompiledTerms:
+class RowSink(ABC):
+    """Takes the rows of all documents in order, and writes them into the index.
+
+    Attributes
+    ----------
+    floors : ndarray of shape (V,), float64, or None
+        Contribution of an absent term, known after `write`; None if it is 0 for all terms.
+    term_vectors : TermVectors or None
+        Query table of the index, if any.
+    frequencies : ndarray of shape (V,), int64, or None
+        Document frequency of each term, if the rows are multiplied by an idf.
+    """
+
+    floors: npt.NDArray[np.float64] | None = None
+    term_vectors: TermVectors | None = None
+    frequencies: npt.NDArray[np.int64] | None = None
+
+    @abstractmethod
+    def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
+        """Take the rows and texts of the next documents."""
+
+    def write(self, writer: IndexWriter) -> None:  # noqa: B027
+        """Write the rows that are not written yet, after all were added."""
+
+    def close(self) -> None:  # noqa: B027
+        """Remove temporary files."""
+
+
+class CompiledTerms(RowSink):
     """Sparse rows of the weights above the mean of each term, which are written when all vectors are known.
 
         w(t, d) = max over the windows i of d of  v[t] . e[i]  -  mean of this maximum over all documents with a window
 
-    Of the weights above 0, a document keeps those with the largest ``w(t, d) * (1 + df(t)) ** (1 / 4)``, where df(t) is
-    the number of documents whose text has the term. A query has a frequent term more often than a rare one, so the
-    expected part of a weight in a score grows with the frequency. The power was chosen on dev splits.
+    Of the weights above 0, a document keeps the `keep` ones with the largest ``w(t, d) * (1 + df(t)) ** (1 / 4)``,
+    where df(t) is the number of documents whose text has the term, as `counter` counts it. A query has a frequent term
+    more often than a rare one, so the expected part of a weight in a score grows with the frequency. The power was
+    chosen on dev splits.
 
     Memory holds the query table in float32 and the products of `WINDOWS` windows; the vectors stay on disk. Dot
     products are sums of integers, so threads and libraries of linear algebra do not change a weight.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of temporary files.
-    table : TermVectors
-        Query table.
-    counter : RowEncoder
-        Counts the terms of texts, over the vocabulary of the table.
-    keep : int
-        Largest number of weights of a document.
     """
-
-    floors = None
-    term_vectors = None
-    frequencies = None
 
     def __init__(
         self, folder: Path, table: TermVectors, counter: RowEncoder[TermWeights], *, keep: int
@@ -64,33 +79,27 @@ class CompiledTerms:
         self._columns = np.ascontiguousarray(table.rows[self._terms].T, dtype=kind)
         self._units = np.ldexp(table.scale, table.shifts[self._terms].astype(np.int64))
         self._sums = np.zeros(len(self._terms), dtype=np.float64)
-        self._frequencies = np.zeros(len(table), dtype=np.int64)
+        self._with_term = np.zeros(len(table), dtype=np.int64)
         self._filled = 0
 
     def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
-        """Store vectors on disk, add to the means, and count the terms of the texts.
-
-        Raises
-        ------
-        WeightError
-            If the rows are not vectors.
-        """
+        """Store vectors on disk, add to the means, and count the terms of the texts."""
         if not isinstance(rows, DocumentVectors):
             raise WeightError(
                 "term weights are compiled from vectors", facts=[("given", type(rows).__name__)]
             )
         self._spill.add(rows)
         terms = self._counter.encode_documents(texts).terms
-        self._frequencies += np.bincount(terms, minlength=len(self._frequencies))
+        self._with_term += np.bincount(terms, minlength=len(self._with_term))
         for documents, largest in self._largest(rows):
             self._sums += largest.sum(axis=0, dtype=np.float64)
             self._filled += len(documents)
 
-    def write(self, writer: IndexWriter, progress: Progress) -> None:
+    def write(self, writer: IndexWriter) -> None:
         """Write the rows of all documents to the index."""
         means = (self._sums / max(self._filled, 1)).astype(np.float32)
         # Square roots are rounded alike on all machines, powers are not.
-        factors = np.sqrt(np.sqrt(1.0 + self._frequencies[self._terms])).astype(np.float32)
+        factors = np.sqrt(np.sqrt(1.0 + self._with_term[self._terms])).astype(np.float32)
         for first in range(0, self._spill.documents, WINDOWS):
             last = min(first + WINDOWS, self._spill.documents)
             vectors = self._spill.read(first, last)
@@ -108,7 +117,7 @@ class CompiledTerms:
                     np.concatenate([[0], np.cumsum(lengths)]), joined.terms, joined.weights, self._vocabulary
                 )
             )
-            progress("compile term weights", last, self._spill.documents)
+            writer.progress("compile term weights", last, self._spill.documents)
 
     def close(self) -> None:
         """Remove the temporary files."""
@@ -127,13 +136,10 @@ class CompiledTerms:
         self, vectors: DocumentVectors
     ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]]:
         """Yield documents with a window, in order, and their largest product for each term, in units of the term."""
-        filled = np.flatnonzero(np.diff(vectors.indptr))
-        ends = vectors.indptr[filled + 1]
-        first = 0
-        while first < len(filled):
-            start = int(ends[first - 1]) if first else 0
-            last = max(first + 1, int(np.searchsorted(ends, start + WINDOWS, side="right")))
-            stop = int(ends[last - 1])
+        windows = np.diff(vectors.indptr)
+        filled = np.flatnonzero(windows)
+        for first, last in ranges_within(windows[filled], WINDOWS, len(filled)):
+            start, stop = int(vectors.indptr[filled[first]]), int(vectors.indptr[filled[last - 1] + 1])
             if last == first + 1:
                 largest = self._products(vectors, start, min(start + WINDOWS, stop)).max(
                     axis=0, keepdims=True
@@ -145,7 +151,6 @@ class CompiledTerms:
                 starts = vectors.indptr[filled[first:last]] - start
                 largest = np.maximum.reduceat(self._products(vectors, start, stop), starts, axis=0)
             yield filled[first:last], largest
-            first = last
 
     def _products(self, vectors: DocumentVectors, first: int, last: int) -> npt.NDArray[np.float32]:
         exact = vectors.rows[first:last].astype(self._columns.dtype) @ self._columns

@@ -30,28 +30,8 @@ class MixtureUpdater(Updater):
     new files and manifests of the parts, replaces ``mixture.json``, and then renames the manifests; see
     `termwise.search.mixture_folder`.
 
-    Parameters
-    ----------
-    path : Path
-        Folder of the mixture.
-    open_part : callable
-        Opens the `IndexUpdater` of a part from its index, with ``in_mixture=True``.
-    wait : float, optional
-        Seconds to wait for another writer.
-
-    Attributes
-    ----------
-    parts : tuple of IndexUpdater
-        In the order of ``mixture.json``.
-
-    Raises
-    ------
-    MissingFileError, NotAnIndexError, NewerFormatError, CorruptIndexError
-        If ``mixture.json`` or the manifest of a part cannot be read, or a part has changed since the mixture was built.
-    IndexLockedError
-        If another process writes the mixture or a part.
-    StorageError
-        If the folder cannot be written.
+    `open_part` opens the `IndexUpdater` of a part from its index, with ``in_mixture=True``. For the errors, see there;
+    `CorruptIndexError` also if a part has changed since the mixture was built.
     """
 
     def __init__(self, path: Path, open_part: Callable[[Index], IndexUpdater], *, wait: float = 0.0) -> None:
@@ -93,10 +73,7 @@ class MixtureUpdater(Updater):
     def replace(self, built: Mapping[IndexUpdater, Path]) -> None:
         """Publish new indexes of the documents of the mixture in place of those of some parts.
 
-        Parameters
-        ----------
-        built : mapping of IndexUpdater to Path
-            Folder of the new index of each of these `parts`, inside the temporary folder of the part.
+        The folder of a new index is inside the temporary folder of its part.
         """
         self._publish(built)
 

@@ -14,19 +14,14 @@ import re
 import shutil
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
-from termwise.errors import (
-    CorruptIndexError,
-    ForeignFolderError,
-    IndexExistsError,
-    MissingFileError,
-    StorageError,
-)
+from termwise.errors import CorruptIndexError, ForeignFolderError, IndexExistsError, MissingFileError
 from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.container import storage_errors
-from termwise.index.folder import LOCK, FolderWriter, publish, writer_lock
+from termwise.index.folder import LOCK, FolderWriter, claim, publish, reading_errors, writer_lock
 from termwise.index.manifest import NAME as INDEX
 from termwise.indexing.work_folder import default_encoding
 from termwise.search.mixture import Mixture
@@ -35,7 +30,7 @@ from termwise.search.searcher import Searcher
 from termwise.storage.atomic_file import TEMPORARY, sync_folder, write_bytes_whole
 from termwise.storage.folder_path import FolderPath
 from termwise.storage.model_folder import MIXTURE_BUILD
-from termwise.storage.ownership import check_names, missing_folders, remove_empty
+from termwise.storage.ownership import check_names, remove_empty
 
 _UNUSUAL = re.compile(r"[^A-Za-z0-9._-]|^\.")
 _LONGEST = 100
@@ -44,33 +39,25 @@ _LONGEST = 100
 class MixtureWriter(FolderWriter):
     """Builds or replaces the folder of a mixture; a context manager.
 
-    Parameters
-    ----------
-    path : Path
-        Folder of the mixture.
-    overwrite : bool
-        Replace an existing mixture.
-
-    Raises
-    ------
-    IndexExistsError
-        If there is a mixture and `overwrite` is False.
-    ForeignFolderError
-        If the path is a file or inside another mixture, or the folder holds other files.
-    NotAnIndexError, NewerFormatError, CorruptIndexError
-        If the description of the existing mixture cannot be read: the folders of its parts are then not known.
-    IndexLockedError
-        If another process builds the mixture.
-    StorageError
-        If the folder cannot be created or read.
+    Raises `IndexExistsError` if there is a mixture and `overwrite` is False; `ForeignFolderError` if the path is a file
+    or inside another mixture, or the folder holds other files; the errors of `MixtureManifest.read` for an existing
+    mixture, whose folders of parts are then not known; `IndexLockedError` and `StorageError`.
     """
 
     def __init__(self, path: Path, *, overwrite: bool) -> None:
         self._folder = FolderPath.of(path)
         self._new: list[Path] = []
         self._published = False
+        around = next((folder for folder in path.resolve().parents if is_mixture(folder)), None)
+        if around is not None:
+            raise ForeignFolderError(
+                "a mixture cannot lie inside another mixture",
+                facts=[("path", path), ("mixture", around)],
+                fixes=["choose another folder"],
+            )
         with ExitStack() as resources:
-            created = [each.absolute() for each in self._claimed(overwrite)]
+            claimed = claim(path, "a mixture", partial(self._check_free, overwrite))
+            created = [each.absolute() for each in claimed]
             resources.callback(lambda: None if self._published else remove_empty(created))
             resources.enter_context(writer_lock(path))
             self._check_free(overwrite)
@@ -89,10 +76,7 @@ class MixtureWriter(FolderWriter):
     def commit(self, names: Sequence[str], weights: Sequence[float], depth: int) -> Searcher:
         """Publish the parts that were built in the folders of `part`, in this order, and open the mixture.
 
-        Raises
-        ------
-        CorruptIndexError
-            If the parts hold different documents; nothing is published then.
+        If the parts hold different documents, it raises `CorruptIndexError`, and nothing is published.
         """
         records = tuple(
             PartRecord(name, folder.name, float(weight), Index.open(folder).manifest.sha256)
@@ -109,36 +93,9 @@ class MixtureWriter(FolderWriter):
             (self.path / MIXTURE_BUILD).unlink()
         return Searcher(mixture)
 
-    def _claimed(self, overwrite: bool) -> list[Path]:
-        """Create the folder if it is missing, or check that a build may use it; return the created folders."""
-        around = next((folder for folder in self.path.resolve().parents if is_mixture(folder)), None)
-        if around is not None:
-            raise ForeignFolderError(
-                "a mixture cannot lie inside another mixture",
-                facts=[("path", self.path), ("mixture", around)],
-                fixes=["choose another folder"],
-            )
-        with storage_errors(self.path):
-            if not self.path.exists():
-                missing = missing_folders(self.path)
-                self.path.mkdir(parents=True, exist_ok=True)
-                return missing
-        if not self.path.is_dir():
-            raise ForeignFolderError(
-                "the output path is a file, but a mixture is a folder",
-                facts=[("path", self.path)],
-                fixes=["choose another path"],
-            )
-        self._check_free(overwrite)
-        return []
-
     def _check_free(self, overwrite: bool) -> None:
-        try:
-            names = sorted(entry.name for entry in self.path.iterdir())
-        except OSError as error:
-            raise StorageError(
-                "the output folder cannot be read", facts=[("path", self.path), ("reason", error.strerror)]
-            ) from error
+        with reading_errors(self.path):
+            names = {entry.name for entry in self.path.iterdir()}
         if INDEX in names and NAME not in names:
             raise ForeignFolderError(
                 "the folder is an index, not a mixture; nothing was changed",
@@ -173,17 +130,7 @@ class MixtureWriter(FolderWriter):
 
 
 def part_folder(path: Path, name: str, taken: Iterable[str] = ()) -> Path:
-    """Return the folder for a new part of a mixture, which the published mixture does not use.
-
-    Parameters
-    ----------
-    path : Path
-        Folder of the mixture, which need not exist.
-    name : str
-        Name of the part.
-    taken : iterable of str, optional
-        Folders of other new parts.
-    """
+    """Return the folder for a new part of a mixture, which neither the published mixture nor other new parts use."""
     used = {*taken, *_published_folders(path)}
     stem = _UNUSUAL.sub("_", name)[:_LONGEST]
     number = 1
@@ -209,14 +156,8 @@ def _listed_folders(path: Path) -> list[str]:
 def copy_index(index: Index, folder: Path) -> None:
     """Copy an open index into a folder; on the same disk, the copy shares the files, which never change.
 
-    Raises
-    ------
-    CorruptIndexError
-        If the index was replaced since it was opened.
-    MissingFileError
-        If one of its files cannot be read.
-    StorageError
-        If the files cannot be written.
+    Raises `CorruptIndexError` if the index was replaced since it was opened, `MissingFileError` if one of its files
+    cannot be read, and `StorageError` if they cannot be written.
     """
     with storage_errors(folder):
         if folder.exists():  # left by an interrupted build
@@ -235,11 +176,7 @@ def link_or_copy(source: Path, target: Path) -> None:
     """Link a file of an index into a new folder, or copy it to another disk; for the errors, see `copy_index`."""
     with suppress(OSError):
         os.link(source, target)
-    if not target.exists():
-        _copy(source, target)
-
-
-def _copy(source: Path, target: Path) -> None:
+        return
     try:
         data = source.open("rb")
     except FileNotFoundError:

@@ -131,12 +131,7 @@ def _missing(model: str | Path) -> TermwiseError:
 def opened_encoder(model: NetworkModel, options: BuildOptions) -> DocumentEncoder:
     """Return the encoder of the options, or open the one that the model names and load its network.
 
-    Raises
-    ------
-    ParameterError
-        If an encoder is given together with options for opening one.
-    TermwiseError
-        If `open_document_encoder` fails.
+    An encoder together with options for opening one raises `ParameterError`.
     """
     precision, providers = options.precision, options.providers
     if options.encoder is None:
@@ -149,12 +144,8 @@ def opened_encoder(model: NetworkModel, options: BuildOptions) -> DocumentEncode
 def model_of(index: Index) -> Model | None:
     """Return the model that weighed the documents of an index.
 
-    None for a weighted sum of indexes, and for an index whose description names no model of termwise.
-
-    Raises
-    ------
-    CorruptIndexError
-        If the model cannot have the described parameters.
+    None for a weighted sum of indexes, and for an index whose description names no model of termwise. Parameters that
+    the model cannot have raise `CorruptIndexError`.
     """
     described = index.manifest.encoder.model
     if described.name not in model_names():
@@ -169,16 +160,9 @@ def model_of(index: Index) -> Model | None:
 
 
 def check_same_encoder(model: NetworkModel, encoder: DocumentEncoder) -> None:
-    """Refuse an encoder that is not the one of the model, or that has other settings.
+    """Refuse an encoder that is not the one of the model, or that has other settings; `ParameterError` names them.
 
     An encoder whose description has no kind was not made from a folder; only its power of the idf is checked.
-
-    Raises
-    ------
-    ParameterError
-        Naming the differences.
-    TermwiseError
-        If the encoder of the model cannot be opened.
     """
     check_encoder(encoder)
     _check_power(model, encoder)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.collection.fields import FieldChoice
 from termwise.display.safe_text import short_digest
 from termwise.encode import DocumentEncoder, encoded_blocks
 from termwise.encode.document_encoder import EncodedRows, network_record
@@ -21,14 +22,13 @@ from termwise.index.encoder_description import encoder_description
 from termwise.index.manifest_records import DOCUMENT_FREQUENCIES, IdfRecord
 from termwise.index.spill import RowSpill
 from termwise.index.updater import IndexUpdater
-from termwise.indexing.context import BuildContext, RowSource, pass_documents
+from termwise.indexing.context import RowSource, pass_documents
 from termwise.indexing.count_rows import TokenCounter
-from termwise.indexing.lookup_rows import CompiledTerms
+from termwise.indexing.lookup_rows import CompiledTerms, RowSink
 from termwise.models import Lookup, NetworkModel
 from termwise.models.idf_power import idf_factors
-from termwise.progress import Progress
 from termwise.records import Document
-from termwise.vectors import DocumentVectors, TermVectors
+from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
 
 CHUNK = 1 << 20
@@ -39,46 +39,32 @@ BELOW = 2.0**-10
 
 
 def build_network(
-    context: BuildContext,
+    writer: IndexWriter,
     *,
     documents: tuple[Iterator[Document], int | None],
     model: NetworkModel,
     open_encoder: Callable[[], DocumentEncoder],
     work: AbstractContextManager[Path],
-    field_weights: Mapping[str, int] | None = None,
+    fields: FieldChoice = None,
 ) -> Manifest:
     """Encode documents block by block, and publish the index.
 
-    Parameters
-    ----------
-    context : BuildContext
-    documents : (iterator of Document, int or None)
-        The documents and, if known, their number.
-    model : NetworkModel
-    open_encoder : callable
-        Returns the encoder that runs the network.
-    work : context manager of Path
-        Folder of finished blocks.
-    field_weights : mapping of str to int, optional
-        Fields of the documents, all with the weight 1, if they are cut into chunks with the other fields in each.
-
-    Raises
-    ------
-    VocabularyMismatchError
-        If the analyzer of queries and the rows have different vocabularies.
-    EmptyCollectionError
-        If there are no documents.
+    `documents` come with their number, if it is known. `work` is the folder of finished blocks. `fields` are those of
+    the texts, if they were chosen; they have weights, all of them 1, if documents are cut into chunks with the other
+    fields in each. An analyzer of queries with another vocabulary than the rows raises `VocabularyMismatchError`.
     """
     encoder = open_encoder()
     _check_vocabulary(encoder)
-    writer, progress = context.writer, context.progress
     unread, length = documents
+    field_weights = fields if isinstance(fields, Mapping) else {}
     with work as folder:
         with closing(_row_sink(writer, encoder, model)) as sink:
-            for block, rows in encoded_blocks(unread, encoder, folder, length=length, progress=progress):
-                pass_documents(writer, block, context.store_text, field_weights or {})
+            for block, rows in encoded_blocks(
+                unread, encoder, folder, length=length, progress=writer.progress
+            ):
+                pass_documents(writer, block, writer.store_text, field_weights)
                 sink.add(rows, [document.text for document in block])
-            sink.write(writer, progress)
+            sink.write(writer)
         query_weights = encoder.query_weights
         spec = encoder.analyzer.spec
         return writer.commit(
@@ -92,7 +78,7 @@ def build_network(
                 network=network_record(encoder),
                 statistics=None if sink.frequencies is None else {"documents": writer.documents},
             ),
-            fields=field_weights or context.fields,
+            fields=fields,
             floors=sink.floors,
             term_vectors=sink.term_vectors,
             query_weights=query_weights,
@@ -118,39 +104,13 @@ def _check_vocabulary(encoder: DocumentEncoder) -> None:
     )
 
 
-class _RowSink(Protocol):
-    """Takes the rows of all documents in order, and writes them into the index."""
-
-    @property
-    def floors(self) -> npt.NDArray[np.float64] | None:
-        """Contribution of an absent term, shape (V,); None if it is 0 for all terms."""
-
-    @property
-    def term_vectors(self) -> TermVectors | None:
-        """Query table of the index, if any."""
-
-    @property
-    def frequencies(self) -> npt.NDArray[np.int64] | None:
-        """Document frequency of each term, shape (V,), if the rows are multiplied by an idf."""
-
-    def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
-        """Take the rows and texts of the next documents."""
-
-    def write(self, writer: IndexWriter, progress: Progress) -> None:
-        """Write the rows that are not written yet, after all were added."""
-
-    def close(self) -> None:
-        """Remove temporary files."""
-
-
-class _Unchanged:
+class _Unchanged(RowSink):
     """Rows that are written as they come."""
 
     def __init__(self, writer: IndexWriter, encoder: DocumentEncoder) -> None:
         self._writer = writer
         self.floors = encoder.floors
         self.term_vectors = encoder.term_vectors
-        self.frequencies: npt.NDArray[np.int64] | None = None
 
     def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
         """Write rows."""
@@ -159,36 +119,15 @@ class _Unchanged:
         else:
             self._writer.add_weights(rows)
 
-    def write(self, writer: IndexWriter, progress: Progress) -> None:
-        """Do nothing."""
 
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class _TwoPassRows(ABC):
-    """Term weights that stay on disk until statistics of all rows are known, and are then transformed and written.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the temporary file.
-    encoder : DocumentEncoder
-        Source of the rows.
-    """
+class _TwoPassRows(RowSink):
+    """Term weights that stay on disk until statistics of all rows are known, and are then transformed and written."""
 
     stage: ClassVar[str]
     """Name of the second pass, for progress."""
 
     operation: ClassVar[np.ufunc]
     """Combines each weight with the operand of its term."""
-
-    term_vectors = None
-
-    @property
-    def frequencies(self) -> npt.NDArray[np.int64] | None:
-        """Document frequency of each term, shape (V,), if the rows are multiplied by an idf."""
-        return None
 
     def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
         self._spill = RowSpill(folder, "two_pass")
@@ -201,7 +140,7 @@ class _TwoPassRows(ABC):
         self._update(rows)
         self._spill.add(rows.indptr, rows.terms, rows.weights)
 
-    def write(self, writer: IndexWriter, progress: Progress) -> None:
+    def write(self, writer: IndexWriter) -> None:
         """Write all transformed rows to the index."""
         operands = self._operands()
         done = 0
@@ -209,16 +148,11 @@ class _TwoPassRows(ABC):
             rows = TermWeights(indptr, terms, weights, self._vocabulary)
             writer.add_weights(_transformed(rows, self.operation, operands))
             done += len(indptr) - 1
-            progress(self.stage, done, self._spill.rows)
+            writer.progress(self.stage, done, self._spill.rows)
 
     def close(self) -> None:
         """Remove the temporary file."""
         self._spill.close()
-
-    @property
-    @abstractmethod
-    def floors(self) -> npt.NDArray[np.float64] | None:
-        """Contribution of an absent term, shape (V,); None if it is 0 for all terms."""
 
     @abstractmethod
     def _update(self, rows: TermWeights) -> None:
@@ -245,14 +179,6 @@ class _Likelihoods(_TwoPassRows):
         self._terms: npt.NDArray[np.int32] | None = None
         self._smallest = np.zeros(len(encoder.vocabulary), dtype=np.float64)
 
-    @property
-    def floors(self) -> npt.NDArray[np.float64]:
-        """Contribution of an absent term, shape (V,); 0 for terms without a value."""
-        floors = self._smallest.copy()
-        if self._terms is not None:
-            floors[self._terms] -= BELOW
-        return floors
-
     def _update(self, rows: TermWeights) -> None:
         for terms, weights in rows:
             if len(terms) == 0:
@@ -268,6 +194,9 @@ class _Likelihoods(_TwoPassRows):
             self._smallest[terms] = np.minimum(self._smallest[terms], weights)
 
     def _operands(self) -> npt.NDArray[np.float64]:
+        self.floors = self._smallest.copy()
+        if self._terms is not None:
+            self.floors[self._terms] -= BELOW
         return self.floors
 
 
@@ -280,22 +209,13 @@ class _IdfWeights(_TwoPassRows):
     def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
         super().__init__(folder, encoder)
         self._power = encoder.idf_power
-        self._frequencies = np.zeros(len(encoder.vocabulary), dtype=np.int64)
-
-    @property
-    def floors(self) -> None:
-        """None."""
-
-    @property
-    def frequencies(self) -> npt.NDArray[np.int64]:
-        """Number of rows with each term, shape (V,)."""
-        return self._frequencies
+        self.frequencies: npt.NDArray[np.int64] = np.zeros(len(encoder.vocabulary), dtype=np.int64)
 
     def _update(self, rows: TermWeights) -> None:
-        self._frequencies += np.bincount(rows.terms[rows.weights > 0], minlength=len(self._frequencies))
+        self.frequencies += np.bincount(rows.terms[rows.weights > 0], minlength=len(self.frequencies))
 
     def _operands(self) -> npt.NDArray[np.float64]:
-        return idf_factors(self._frequencies, self._spill.rows, self._power)
+        return idf_factors(self.frequencies, self._spill.rows, self._power)
 
 
 def _transformed(rows: TermWeights, operation: np.ufunc, operands: npt.NDArray[np.float64]) -> TermWeights:
@@ -304,7 +224,7 @@ def _transformed(rows: TermWeights, operation: np.ufunc, operands: npt.NDArray[n
     return TermWeights(rows.indptr, rows.terms, weights, rows.vocabulary)
 
 
-def _row_sink(writer: IndexWriter, encoder: DocumentEncoder, model: NetworkModel) -> _RowSink:
+def _row_sink(writer: IndexWriter, encoder: DocumentEncoder, model: NetworkModel) -> RowSink:
     """Return the sink for the rows of an encoder."""
     if encoder.gives_log_likelihoods:
         return _Likelihoods(writer.folder, encoder)

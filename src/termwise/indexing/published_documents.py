@@ -18,17 +18,7 @@ from termwise.records import Document
 class PublishedDocuments:
     """Documents that an index, or the parts of a mixture, have published.
 
-    Parameters
-    ----------
-    path : Path
-        Folder of the index or mixture, for errors.
-    parts : sequence of IndexUpdater
-        Of the index, or of each part of the mixture.
-
-    Attributes
-    ----------
-    with_attributes : sequence of IndexUpdater
-        Those that keep the attributes of documents.
+    Errors name `path`. `with_attributes` are those of the parts that keep the attributes of documents.
     """
 
     def __init__(self, path: Path, parts: Sequence[IndexUpdater]) -> None:
@@ -71,24 +61,11 @@ class PublishedDocuments:
     def compare(
         self, documents: Sequence[Document], touched: Mapping[str, bool]
     ) -> tuple[set[str], set[str], dict[str, int]]:
-        """Compare documents with the published ones.
+        """Compare documents with distinct identifiers with the published ones.
 
-        Parameters
-        ----------
-        documents : sequence of Document
-            With distinct identifiers.
-        touched : mapping of str to bool
-            Identifiers that were added (True) or deleted (False) since.
-
-        Returns
-        -------
-        present : set of str
-            Identifiers that the index has, with these changes.
-        same : set of str
-            Those of them with the same text and attributes.
-        known : dict of str to int
-            Position in the published index of those with the same text and other attributes, or of each of their
-            chunks.
+        `touched` has the identifiers that were added (True) or deleted (False) since. The result are the identifiers
+        that the index has, with these changes; those of them with the same text and attributes; and the positions in
+        the published index of those with the same text and other attributes, or of each of their chunks.
         """
         ordinals = self._parts[0].index.find_many([document.doc_id for document in documents])
         present = {

@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
-
-from termwise.collection import Collection
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
-from termwise.index import Manifest
+from termwise.index import IndexWriter, Manifest
 from termwise.index.encoder_description import encoder_description
-from termwise.indexing.context import BuildContext
-from termwise.models import CsrVectors, JsonVectors, VectorModel, read_vectors
-from termwise.records import Document
+from termwise.models import CsrVectors, JsonVectors, VectorModel
 from termwise.text import Analyzer
 
 
-def open_vectors(
-    collection: str | Path | Collection | Iterable[Document], analyzer: Analyzer
-) -> JsonVectors | CsrVectors:
-    """Open the file of weights that a collection argument names."""
-    if not isinstance(collection, str | Path):
-        raise ParameterError("the model vectors reads a file of weights", fixes=["pass its path"])
-    return read_vectors(collection, analyzer=analyzer)
-
-
 def build_vectors(
-    context: BuildContext, *, source: JsonVectors | CsrVectors, model: VectorModel, analyzer: Analyzer
+    writer: IndexWriter, *, source: JsonVectors | CsrVectors, model: VectorModel, analyzer: Analyzer
 ) -> Manifest:
-    """Copy the rows of a file of weights, and publish the index.
-
-    Raises
-    ------
-    ParameterError
-        If texts are to be stored and the file holds none.
-    """
-    writer, store_text = context.writer, context.store_text
+    """Copy the rows of a file of weights, and publish the index; raise `ParameterError` without texts to store."""
     with_text = 0
     for batch in source.batches():
         with_text += sum(text is not None for text in batch.texts)
-        writer.add(batch.doc_ids, batch.weights, [text or "" for text in batch.texts] if store_text else None)
-        context.progress("read vectors", writer.documents, source.length)
-    if store_text and writer.documents and not with_text:
+        writer.add(
+            batch.doc_ids, batch.weights, [text or "" for text in batch.texts] if writer.store_text else None
+        )
+        writer.progress("read vectors", writer.documents, source.length)
+    if writer.store_text and writer.documents and not with_text:
         raise ParameterError(
             "the file of weights holds no texts to store",
             facts=[("expected", "a field contents beside vector")],

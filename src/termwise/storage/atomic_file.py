@@ -27,24 +27,10 @@ TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Callable[[str], object]]:
-    """Open a file for an atomic write of UTF-8 text; see `write_bytes_whole`.
+    """Open a file for an atomic write of UTF-8 text, and yield a function that writes the next piece.
 
-    Equal text gives equal bytes, also when compressed.
-
-    Parameters
-    ----------
-    path : Path
-        Path of the file; it is compressed with gzip if the name ends in ``.gz``.
-
-    Yields
-    ------
-    callable
-        Writes the next piece of text.
-
-    Raises
-    ------
-    StorageError
-        If the file cannot be written.
+    The file is compressed with gzip if its name ends in ``.gz``; equal text gives equal bytes also then. For the
+    errors, see `write_bytes_whole`.
     """
     with _storage_errors(path), _whole(path) as raw, _compressed(raw, path) as file:
         yield lambda text: file.write(text.encode())
@@ -53,13 +39,8 @@ def written_whole(path: Path) -> Iterator[Callable[[str], object]]:
 def write_bytes_whole(path: Path, data: bytes, *, follow_link: bool = True) -> None:
     """Write or replace a file atomically.
 
-    If anything fails, the old file stays as it was. A link is followed: its target is replaced, unless `follow_link` is
-    False. A special file (``/dev/stdout``, a pipe) is written directly.
-
-    Raises
-    ------
-    StorageError
-        If the file cannot be written.
+    If anything fails, the old file stays as it was, and `StorageError` is raised. A link is followed: its target is
+    replaced, unless `follow_link` is False. A special file (``/dev/stdout``, a pipe) is written directly.
     """
     with _storage_errors(path), _whole(path, follow_link) as raw:
         raw.write(data)
@@ -74,14 +55,9 @@ def write_synced(path: Path, data: bytes) -> None:
 
 
 def create_bytes_whole(path: Path, data: bytes) -> None:
-    """Write a file atomically unless it exists; of several processes, one writes.
+    """Write a file atomically unless it exists; of several processes, one writes. Errors as `write_bytes_whole`.
 
     Read the file afterwards to get the written content. On a file system without hard links the last process writes.
-
-    Raises
-    ------
-    StorageError
-        If the file cannot be written.
     """
     with _storage_errors(path), _temporary(path) as (raw, temporary):
         raw.write(data)
@@ -95,22 +71,11 @@ def create_bytes_whole(path: Path, data: bytes) -> None:
 
 
 def write_together(files: Iterable[tuple[Path, bytes]], *, last: Path) -> None:
-    """Write several files that belong together; the last one marks the set as complete.
+    """Write several files that belong together; `last`, one of them, marks the set as complete.
 
     All are written to temporary files first. Then the old last file is removed, the others are renamed, and the new
-    last file is renamed at the end. If writing fails before that, the old files stay as they were.
-
-    Parameters
-    ----------
-    files : iterable of (Path, bytes)
-        Paths and contents; one path is `last`.
-    last : Path
-        The file that marks the set as complete.
-
-    Raises
-    ------
-    StorageError
-        If a file cannot be written.
+    last file is renamed at the end. If writing fails before that, the old files stay as they were. An error of the
+    system is raised as `StorageError`.
     """
     with ExitStack() as resources:
         ready: dict[Path, tuple[Path, Path]] = {}

@@ -44,19 +44,9 @@ class AtomicFolder:
     def check_output(self, out: Path, *, base: str | Path | None = None) -> None:
         """Check that a folder may be written, before any work is done.
 
-        Parameters
-        ----------
-        out : Path
-            The folder.
-        base : str or Path, optional
-            The model that the work starts from: its name, or its folder.
-
-        Raises
-        ------
-        ForeignFolderError
-            If the folder holds other files, is a file, is the folder of the base, or lies in that folder.
-        StorageError
-            If it cannot be read, or is a broken link.
+        `base` is the model that the work starts from: its name, or its folder. `ForeignFolderError` is raised if the
+        folder holds other files, is a file, is the folder of the base, or lies in that folder; `StorageError` if it
+        cannot be read, or is a broken link.
         """
         with self._storage_errors(out):
             target = Path(os.path.realpath(out))
@@ -87,13 +77,7 @@ class AtomicFolder:
         )
 
     def refuse_finished(self, out: Path) -> None:
-        """Refuse a complete folder, so that no result of a long training is overwritten.
-
-        Raises
-        ------
-        ForeignFolderError
-            If it holds the manifest.
-        """
+        """Refuse a folder that holds the manifest, so that no result of a long training is overwritten."""
         if (out / self.manifest).exists():
             raise ForeignFolderError(
                 f"the folder already holds {self.article} {self.noun}",
@@ -106,18 +90,10 @@ class AtomicFolder:
 
     @contextmanager
     def working_in(self, folder: Path) -> Iterator[None]:
-        """Create a folder and check that it can be written to, before any work is done.
+        """Create a folder, of this kind or inside one, and check that it can be written to, before any work is done.
 
-        Parameters
-        ----------
-        folder : Path
-            A folder of this kind, or one inside it. At the end, folders that were created here are removed if they are
-            empty.
-
-        Raises
-        ------
-        StorageError
-            If it cannot be created or written to.
+        At the end, folders that were created here are removed if they are empty. An error of the system is raised as
+        `StorageError`.
         """
         with self._storage_errors(folder):
             missing = missing_folders(folder)

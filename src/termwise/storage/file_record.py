@@ -93,12 +93,7 @@ def json_fingerprint(value: object) -> str:
 def folder_fingerprint(folder: Path, *settings: object) -> str:
     """Return ``sha256:`` and a digest of a foreign folder, such as a sentence-transformers model.
 
-    Parameters
-    ----------
-    folder : Path
-        The digest covers all its files except readmes and pictures.
-    *settings : object
-        Settings with which the model is used.
+    It covers all files except readmes and pictures, and the settings with which the model is used.
     """
     digest = hashlib.sha256(repr(settings).encode())
     for path in sorted(folder.rglob("*")):

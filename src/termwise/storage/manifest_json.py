@@ -63,13 +63,7 @@ def checksum_of(body: Mapping[str, Any]) -> str:
 
 
 def sealed(body: Mapping[str, Any]) -> bytes:
-    """Serialise a JSON object with its checksum.
-
-    Raises
-    ------
-    TypeError, ValueError, RecursionError
-        If JSON cannot represent a value.
-    """
+    """Serialise a JSON object with its checksum; raise the errors of `json.dumps` for other values."""
     return canonical_bytes({**body, "checksum": checksum_of(body)})
 
 
@@ -81,21 +75,10 @@ def unsealed(
     foreign: Callable[[], Exception],
     later: Callable[[int], Exception],
 ) -> Mapping[str, Any]:
-    """Read a JSON object with format, version and checksum.
+    """Read a JSON object of a format, up to the version that is the latest known one, and check its checksum.
 
-    Parameters
-    ----------
-    data : bytes
-        Content of the file.
-    format, version : str and int
-        Expected format, and its latest known version.
-    foreign, later : callable
-        Build the errors for another format and for a later version.
-
-    Raises
-    ------
-    Misfit
-        If the data are not JSON, or do not match their checksum.
+    `foreign` and `later` build the errors for another format and for a later version. `Misfit` is raised if the data
+    are not JSON, or do not match their checksum.
     """
     try:
         body = json.loads(data.decode("utf-8", "surrogatepass"))

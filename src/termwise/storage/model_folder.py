@@ -86,14 +86,7 @@ def kind_of(folder: Path) -> FolderKind | None:
 
 
 def wrong_kind(folder: Path, manifest: str) -> ModelFormatError | None:
-    """Build the error for a folder of another kind; None if it has no other manifest of termwise.
-
-    Parameters
-    ----------
-    folder : Path
-    manifest : str
-        Name of the expected manifest, one of `FOLDER_KINDS`.
-    """
+    """Build the error for a folder of another kind than that of a manifest; None if it is of no other kind."""
     kind = kind_of(folder)
     if kind is None or kind.manifest == manifest:
         return None
@@ -125,13 +118,7 @@ class ModelFolders:
     repairs: tuple[str, ...]
 
     def sealed(self, body: Mapping[str, Any]) -> bytes:
-        """Serialise a manifest: canonical JSON with its format and checksum.
-
-        Raises
-        ------
-        ParameterError
-            If JSON cannot represent a value.
-        """
+        """Serialise a manifest: canonical JSON with its format and checksum; raise `ParameterError` if JSON cannot."""
         try:
             return sealed({"format": self.format, **body})
         except (TypeError, ValueError, RecursionError) as error:
@@ -140,23 +127,11 @@ class ModelFolders:
             ) from None
 
     def parsed(self, data: bytes, path: Path, parse: Callable[[Mapping[str, Any]], _Manifest]) -> _Manifest:
-        """Read a manifest.
+        """Read the content of a manifest; `path` is for errors.
 
-        Parameters
-        ----------
-        data : bytes
-            Content of the file.
-        path : Path
-            Path of the file, for errors.
-        parse : callable
-            Builds the manifest from an object that matches its checksum, or raises `Misfit`.
-
-        Raises
-        ------
-        ModelFormatError
-            If it is not the manifest of such a model, or was written by a later version.
-        CorruptModelError
-            If it is damaged.
+        `parse` builds the manifest from an object that matches its checksum, or raises `Misfit`. `ModelFormatError` is
+        raised if it is not the manifest of such a model, or was written by a later version, and `CorruptModelError` if
+        it is damaged.
         """
         with self._typed_errors(path):
             return parse(

@@ -18,26 +18,11 @@ MAX_RECORD = 1 << 24
 
 
 def claim(path: Path, data: bytes, *, check_names: Callable[[Iterable[str]], None]) -> dict[str, Any] | None:
-    """Claim a work folder: create it if missing, and write its record unless it has one.
+    """Claim a work folder: create it if missing, and write its record, the JSON file `path`, unless it has one.
 
-    Parameters
-    ----------
-    path : Path
-        The record, a JSON file in the folder. Several processes may claim the folder at once; one writes.
-    data : bytes
-        Content of the record.
-    check_names : callable
-        Called with the names in a folder without a record; raises if one is foreign.
-
-    Returns
-    -------
-    dict or None
-        The record that the folder has now; None if it is damaged.
-
-    Raises
-    ------
-    StorageError
-        If the folder cannot be used.
+    Several processes may claim the folder at once; one writes. `check_names` is called with the names in a folder
+    without a record, and raises if one is foreign. The result is the record that the folder has now, None if it is
+    damaged. A folder that cannot be used raises `StorageError`.
     """
     folder = path.parent
     try:
@@ -66,17 +51,9 @@ def read_record(path: Path) -> dict[str, Any] | None:
 
 
 def check_names(folder: Path, names: Iterable[str], is_known: Callable[[str], bool], noun: str) -> None:
-    """Raise `ForeignFolderError` if a folder holds files that do not belong to its purpose.
+    """Raise `ForeignFolderError` if a folder holds names that do not belong to its purpose.
 
-    Parameters
-    ----------
-    folder : Path
-    names : iterable of str
-        Names of its files.
-    is_known : callable
-        Whether a name belongs to the folder.
-    noun : str
-        Noun for the purpose of the folder, with its article.
+    `noun` is a noun for the purpose, with its article.
     """
     foreign = sorted(name for name in names if not is_known(name))
     if foreign:

@@ -32,12 +32,8 @@ _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 def regular_size(path: Path, most: int = MAX_BYTES) -> int:
     """Return the length of a file in bytes without opening it; links are followed.
 
-    Raises
-    ------
-    OSError
-        If there is no such file, or the system refuses.
-    Misfit
-        If it is not a regular file, or longer than `most` bytes.
+    Raises `OSError` if there is no such file, or the system refuses, and `Misfit` if it is not a regular file, or
+    longer than `most` bytes.
     """
     return _checked_size(path.stat(), most)
 
@@ -67,11 +63,8 @@ def read_regular(path: Path, most: int) -> bytes:
 def read_input(path: Path, most: int, message: str, *, fixes: Iterable[str | Fix] = ()) -> bytes:
     """Return the bytes of an input file of the user.
 
-    Raises
-    ------
-    MissingFileError
-        With `message`, if the file does not exist, cannot be read, is not a regular file, or is longer than `most`
-        bytes.
+    If it does not exist, cannot be read, is not a regular file, or is longer than `most` bytes, `MissingFileError` is
+    raised with `message`.
     """
     try:
         return read_regular(path, most)

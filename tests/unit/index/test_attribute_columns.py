@@ -94,7 +94,7 @@ def test_exact_arrays(tmp_path: Path) -> None:
     assert [lang.strings.get(number) for number in range(3)] == ["", "de", "öst\udc80"]
     assert (tags.starts.tolist(), tags.codes.tolist()) == ([0, 2, 2, 3, 3], [1, 0, 0])
     assert (price.values.tolist(), price.bits.tolist()) == ([3, 0, -(2**63), 0], [0b101])
-    assert price.present(1, 4).tolist() == [False, True, False]
+    assert price.present(slice(1, 4)).tolist() == [False, True, False]
     assert columns.column("unknown") is None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 from termwise.index import Index, verify
 from termwise.index import document_spill as writers
 from termwise.index import segment as segments
-from termwise.index.document_spill import segment_ends
 from termwise.index.segment import term_dtype
+from termwise.index.spill import ranges_within
 
 Make = Callable[..., Any]
 
@@ -29,17 +30,13 @@ Make = Callable[..., Any]
         (100, 1, list(range(1, 11))),  # a row larger than a segment still gets one
     ],
 )
-def test_a_fullsegment_ends_and_the_next_begins(
-    monkeypatch: pytest.MonkeyPatch, documents: int, postings: int, ends: list[int]
-) -> None:
-    monkeypatch.setattr(writers, "MAX_DOCUMENTS", documents)
-    monkeypatch.setattr(writers, "MAX_POSTINGS", postings)
-    assert segment_ends(np.full(10, 2, dtype=np.int32)) == ends
+def test_a_full_segment_ends_and_the_next_begins(documents: int, postings: int, ends: list[int]) -> None:
+    ranges = ranges_within(np.full(10, 2, dtype=np.int32), postings, documents)
+    assert list(ranges) == list(pairwise([0, *ends]))
 
 
-def test_empty_rows_fill_segments_of_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writers, "MAX_DOCUMENTS", 3)
-    assert segment_ends(np.zeros(7, dtype=np.int32)) == [3, 6, 7]
+def test_empty_rows_fill_segments_of_documents() -> None:
+    assert list(ranges_within(np.zeros(7, dtype=np.int32), 100, 3)) == [(0, 3), (3, 6), (6, 7)]
 
 
 @pytest.mark.parametrize("background", [False, True])

@@ -10,6 +10,7 @@ import pytest
 
 from termwise.errors import CorruptIndexError, DataError, MissingFileError, NotAnIndexError
 from termwise.index import Damage, Index, Manifest, verify
+from termwise.index.container import Container
 
 Make = Callable[..., Any]
 
@@ -51,7 +52,7 @@ def test_progress_counts_bytes(index: Index) -> None:
 
 def test_a_changed_section_is_named_with_its_offset(index: Index) -> None:
     path = index.segments[0].path
-    offset = index.segments[0].starts_at
+    offset = Container(path, "views").offset("forward.starts")
     data = bytearray(path.read_bytes())
     data[offset + 5] ^= 0x10
     path.write_bytes(data)
@@ -63,7 +64,7 @@ def test_a_changed_section_is_named_with_its_offset(index: Index) -> None:
 def test_a_changed_byte_between_sections(index: Index) -> None:
     path = index.segments[0].path
     data = bytearray(path.read_bytes())
-    data[index.segments[0].starts_at - 1] ^= 1
+    data[Container(path, "views").offset("forward.starts") - 1] ^= 1
     path.write_bytes(data)
     assert verify(index.path) == [Damage(path.name, None, "the file does not match its SHA-256")]
 

@@ -154,6 +154,7 @@ class Written:
 
     def __init__(self):
         self.rows = []
+        self.progress = no_progress
 
     def add_weights(self, rows):
         self.rows.append(rows)
@@ -193,7 +194,7 @@ def test_weights_do_not_depend_on_blocks(tmp_path, monkeypatch, windows, dimensi
             [str(number) for number in range(first, last)],
         )
     written = Written()
-    compiled.write(written, no_progress)
+    compiled.write(written)
     compiled.close()
     rows = TermWeights.concatenate(written.rows)
     assert len(rows) == 40
