@@ -11,16 +11,14 @@ from termwise.text.segmenters import SegmentingAnalyzer
 from termwise.text.standard_words import StandardWords
 from termwise.text.stop_lists import stop_list
 from termwise.text.token_filters import (
-    EnglishClitics,
-    LowerCase,
-    Porter,
-    Respelling,
-    SimpleLemma,
-    Snowball,
-    SnowballEnglish,
-    StopWords,
-    StraightApostrophes,
+    ENGLISH_CLITICS,
+    LOWER_CASE,
+    PORTER,
+    SIMPLE_LEMMA,
+    STRAIGHT_APOSTROPHES,
     WordStep,
+    snowball,
+    stop_words,
 )
 from termwise.text.token_numbering import NumberedTexts, Numbering, number_texts
 from termwise.text.tokenizer import UnicodeWords, WhitespaceWords, WordTokenizer
@@ -30,6 +28,11 @@ from termwise.text.wordpiece import WordPieceAnalyzer, unknown_token
 
 __all__ = [
     "BACKGROUND",
+    "ENGLISH_CLITICS",
+    "LOWER_CASE",
+    "PORTER",
+    "SIMPLE_LEMMA",
+    "STRAIGHT_APOSTROPHES",
     "UNICODE_VERSION",
     "Analysis",
     "Analyzer",
@@ -38,20 +41,11 @@ __all__ = [
     "CleanMode",
     "CleanedAnalyzer",
     "CodeWords",
-    "EnglishClitics",
     "LemmaAnalyzer",
-    "LowerCase",
     "NumberedTexts",
     "Numbering",
-    "Porter",
-    "Respelling",
     "SegmentingAnalyzer",
-    "SimpleLemma",
-    "Snowball",
-    "SnowballEnglish",
     "StandardWords",
-    "StopWords",
-    "StraightApostrophes",
     "UnicodeWords",
     "Vocabulary",
     "WhitespaceWords",
@@ -65,7 +59,9 @@ __all__ = [
     "make_analyzer",
     "number_texts",
     "register_analyzer",
+    "snowball",
     "stop_list",
+    "stop_words",
     "unknown_token",
 ]
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from termwise.text.characters import character_table, classify
 from termwise.text.standard_words import StandardWords
+from termwise.text.tokenizer import WordTokenizer
 
 _HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\uffa0-\uffdc"
 _HANGUL_LETTER, _NOT_HANGUL = re.compile(f"[{_HANGUL}]"), re.compile(f"[^{_HANGUL}]")
@@ -28,7 +29,7 @@ _HALF_WIDTH = {0xFF65 + number: kana for number, kana in enumerate(_WIDE)}
 
 
 @dataclass(frozen=True)
-class CjkWords:
+class CjkWords(WordTokenizer):
     """Pairs of neighbouring Chinese, Japanese and Korean characters, and words of other scripts.
 
     The words are `StandardWords`. Han and Hiragana characters and words of Katakana or Hangul alone are split into
@@ -53,10 +54,6 @@ class CjkWords:
         if _MAYBE_CJK.search(text) is None:
             return spans
         return [pair for _, run in cjk_runs(text, spans) for pair in _pairs(run)]
-
-    def words(self, text: str) -> list[str]:
-        """Return all words and pairs."""
-        return [text[start:end] for start, end in self.spans(text)]
 
 
 def one_width(word: str) -> str:

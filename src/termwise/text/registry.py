@@ -21,38 +21,37 @@ from termwise.text.lemmas import LemmaAnalyzer
 from termwise.text.segmenters import SEGMENTED, SegmentingAnalyzer
 from termwise.text.standard_words import StandardWords
 from termwise.text.token_filters import (
-    EnglishClitics,
-    LowerCase,
-    Porter,
-    Respelling,
-    SimpleLemma,
-    SnowballEnglish,
-    StopWords,
-    StraightApostrophes,
+    ENGLISH_CLITICS,
+    LOWER_CASE,
+    PORTER,
+    SIMPLE_LEMMA,
+    STRAIGHT_APOSTROPHES,
     WordStep,
+    snowball,
+    stop_words,
 )
 from termwise.text.tokenizer import UnicodeWords, WhitespaceWords, WordTokenizer
 from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.wordpiece import WordPieceAnalyzer
 from termwise.validation import check
 
-_STOP = StopWords("lucene-english")
-_LONG_STOP = StopWords("nltk-english")
+_STOP = stop_words("lucene-english")
+_LONG_STOP = stop_words("nltk-english")
 
 _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyType(
     {
-        "english": (UnicodeWords(), (StraightApostrophes(), LowerCase(), _STOP, SnowballEnglish())),
-        "standard": (StandardWords(), (LowerCase(),)),
+        "english": (UnicodeWords(), (STRAIGHT_APOSTROPHES, LOWER_CASE, _STOP, snowball("english"))),
+        "standard": (StandardWords(), (LOWER_CASE,)),
         "whitespace": (WhitespaceWords(), ()),
-        "sa": (StandardWords(), (LowerCase(),)),
-        "stm1": (WhitespaceWords(), (LowerCase(), Porter())),
-        "stm2": (StandardWords(), (LowerCase(), Porter())),
+        "sa": (StandardWords(), (LOWER_CASE,)),
+        "stm1": (WhitespaceWords(), (LOWER_CASE, PORTER)),
+        "stm2": (StandardWords(), (LOWER_CASE, PORTER)),
         "lemmas-simple": (
             StandardWords(),
-            (StraightApostrophes(), LowerCase(), _LONG_STOP, EnglishClitics(), SimpleLemma(), _LONG_STOP),
+            (STRAIGHT_APOSTROPHES, LOWER_CASE, _LONG_STOP, ENGLISH_CLITICS, SIMPLE_LEMMA, _LONG_STOP),
         ),
-        "code": (CodeWords(), (LowerCase(),)),
-        "cjk": (CjkWords(), (Respelling("one-width", one_width), LowerCase(), StopWords("lucene-cjk"))),
+        "code": (CodeWords(), (LOWER_CASE,)),
+        "cjk": (CjkWords(), (WordStep("one-width", one_width), LOWER_CASE, stop_words("lucene-cjk"))),
         **{
             name: (PersianWords() if name == "persian" else StandardWords(), steps)
             for name, steps in LANGUAGES.items()
@@ -63,7 +62,7 @@ _PIECES = ("wordpiece", CLEANED, "bert-token", "scibert-token")
 _GROUP = "termwise.analyzers"
 _WITHOUT_VOCABULARY = "scibert-token"
 _ADDED: Mapping[str, WordStep] = MappingProxyType(
-    {"lower": LowerCase(), "stop": _STOP, "porter": Porter(), "snowball": SnowballEnglish()}
+    {"lower": LOWER_CASE, "stop": _STOP, "porter": PORTER, "snowball": snowball("english")}
 )
 _STEPS: Mapping[str, WordStep] = MappingProxyType(
     {
@@ -111,7 +110,7 @@ def make_analyzer(name: str) -> Analyzer:
         ``lemmas``
             English lemmas by spaCy, without 179 stop words; see `LemmaAnalyzer`. Needs the extra ``spacy``.
         ``lemmas-simple``
-            Words as in ``standard``, without 179 stop words; lemmas of a dictionary, see `SimpleLemma`. Needs the
+            Words as in ``standard``, without 179 stop words; lemmas of a dictionary, see `SIMPLE_LEMMA`. Needs the
             extra ``simplemma``.
         ``wordpiece``, ``wordpiece:FILE``
             Word pieces of the uncased BERT vocabulary, or of a ``tokenizer.json`` or ``vocab.txt``.

@@ -34,8 +34,8 @@ class WordAnalyzer:
 
     Examples
     --------
-    >>> from termwise.text import LowerCase, Porter, StandardWords, StopWords
-    >>> steps = [LowerCase(), StopWords("lucene-english"), Porter()]
+    >>> from termwise.text import LOWER_CASE, PORTER, StandardWords, stop_words
+    >>> steps = [LOWER_CASE, stop_words("lucene-english"), PORTER]
     >>> analyzer = WordAnalyzer("mine", StandardWords(), steps)
     >>> analyzer.tokens("Merging the sorted lists")
     ['merg', 'sort', 'list']
