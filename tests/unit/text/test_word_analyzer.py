@@ -4,8 +4,15 @@ import threading
 import numpy as np
 import pytest
 
-from termwise.text import LOWER_CASE, Analyzer, StandardWords, WhitespaceWords, WordAnalyzer, stop_words
-from termwise.text import word_analyzer as module
+from termwise.text import (
+    LOWER_CASE,
+    Analyzer,
+    StandardWords,
+    WhitespaceWords,
+    WordAnalyzer,
+    stop_words,
+    word_cache,
+)
 
 
 class Counted:
@@ -51,8 +58,8 @@ def test_no_tokens_have_no_spans():
 
 
 def test_the_cache_is_bounded_and_does_not_change_results(monkeypatch):
-    monkeypatch.setattr(module, "_MOST_CACHED", 3)
-    monkeypatch.setattr(module, "_LONGEST_CACHED", 4)
+    monkeypatch.setattr(word_cache, "_MOST", 3)
+    monkeypatch.setattr(word_cache, "_LONGEST", 4)
     counted = Counted()
     analyzer = WordAnalyzer("mine", WhitespaceWords(), [counted])
     text = "a b c d drop abcde a b c d drop abcde"
@@ -84,7 +91,7 @@ def test_the_cache_is_not_pickled():
 def test_threads_share_an_analyzer(monkeypatch):
     from termwise.text import make_analyzer
 
-    monkeypatch.setattr(module, "_MOST_CACHED", 50)
+    monkeypatch.setattr(word_cache, "_MOST", 50)
     analyzer = make_analyzer("english")
     texts = [
         " ".join(f"running{n} universities cities" for n in range(start, start + 40)) for start in range(200)
