@@ -203,13 +203,7 @@ def cross_validated_run(
 
 
 def fold_masks(query_ids: Sequence[str], folds: int) -> list[npt.NDArray[np.bool_]]:
-    """Return the queries of each fold as masks of shape (queries,); hashes of the identifiers shuffle them.
-
-    Raises
-    ------
-    ParameterError
-        If there are fewer queries than folds.
-    """
+    """Return the queries of each fold as masks of shape (queries,); hashes of the identifiers shuffle them."""
     if len(query_ids) < folds:
         raise ParameterError(
             "there are fewer judged queries with documents than folds",

@@ -175,8 +175,8 @@ class _Assembled(NamedTuple):
     `pieces` has the pieces of units, and is None if the library processes whole texts only. BERT's normaliser and
     pre-tokenizer process each text between white space separately, and in ASCII text each word and each punctuation
     mark. The pieces of a text are therefore those of its units in sequence: ASCII words and marks, and the texts
-    between white space that are not ASCII. The library processes other texts: those with special tokens, or with control
-    characters, whose removal joins their neighbours.
+    between white space that are not ASCII. The library processes other texts: those with special tokens, or with
+    control characters, whose removal joins their neighbours.
     """
 
     tokenizer: Tokenizer
