@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from termwise.collection.lines import (
-    BYTE_ORDER_MARK,
     DECODER,
     MAX_LINE,
     conversion,
@@ -23,13 +22,6 @@ CHUNK = 1 << 16
 """Number of characters to read at a time; more for records that are longer."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-
-
-def begins_with_array(path: Path) -> bool:
-    """Return whether the first visible character of a file is an opening bracket."""
-    with opened(path) as stream:
-        start = stream.read(CHUNK).removeprefix(BYTE_ORDER_MARK)
-    return start.lstrip()[:1] == b"["
 
 
 def read_json_array(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

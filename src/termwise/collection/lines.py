@@ -86,6 +86,12 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             ) from error
 
 
+def first_character(path: Path) -> bytes:
+    """Return the first visible character of a file, of ASCII, or nothing if its first 64 KiB have none."""
+    with opened(path) as stream:
+        return stream.read(1 << 16).removeprefix(BYTE_ORDER_MARK).lstrip()[:1]
+
+
 def decompression(path: Path, ending: str) -> str:
     """Return the command that decompresses a file with an ending of `DECOMPRESSORS`."""
     return f"{DECOMPRESSORS[ending]} {quote(str(path))}"

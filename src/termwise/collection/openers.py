@@ -14,8 +14,7 @@ from termwise.collection.file_collections import (
     JsonLinesCollection,
     TabSeparatedCollection,
 )
-from termwise.collection.json_array import begins_with_array
-from termwise.collection.lines import DECOMPRESSORS, decompression
+from termwise.collection.lines import DECOMPRESSORS, decompression, first_character
 from termwise.collection.parquet import ParquetCollection
 from termwise.collection.python_docs import PYTHON, python_folder
 from termwise.collection.table import TableCollection
@@ -132,7 +131,7 @@ def open_collection(
     suffix = content_suffix(path)
     name = path.name[: len(path.name.lower().removesuffix(".gz")) - len(suffix)]
     if suffix in JSON_SUFFIXES:
-        is_array = suffix == ".json" and is_file(path) and begins_with_array(path)
+        is_array = suffix == ".json" and is_file(path) and first_character(path) == b"["
         return (JsonArrayCollection if is_array else JsonLinesCollection)(name, path, chosen, kept)
     if suffix in COMMA_SUFFIXES:
         return TableCollection(name, path, chosen, kept, ",")
