@@ -87,13 +87,7 @@ def checked_names(fields: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def checked_fields(fields: Sequence[str] | Mapping[str, int] | None) -> FieldChoice:
-    """Return `fields` as a tuple or a dictionary.
-
-    Raises
-    ------
-    ParameterError
-        Unless it is a sequence of names, a mapping of names to whole numbers from 1 to `MOST_WEIGHT`, or None.
-    """
+    """Return `fields` as a tuple or a dictionary; raise `ParameterError` unless it is a `FieldChoice`."""
     if not isinstance(fields, Mapping):
         return checked_names(fields)
     for name, weight in zip(checked_names(tuple(fields)) or (), fields.values(), strict=True):
@@ -170,14 +164,7 @@ class RecordReader:
         self._seen: dict[str, None] = {}
 
     def read(self, number: int, record: Mapping[str, Any]) -> tuple[str, str]:
-        """Return identifier and text of the query on line `number`.
-
-        Raises
-        ------
-        MalformedRecordError
-            If the identifier is missing, empty, or neither a string nor a whole number, if a field of the text is not
-            a string, or if the record has no known text field.
-        """
+        """Return identifier and text of the query on line `number`; raise `MalformedRecordError` if it is not valid."""
         doc_id, texts = self._texts(number, record)
         return doc_id, join_query(texts.values())
 
@@ -188,13 +175,7 @@ class RecordReader:
         return doc_id, {name: self._text(number, record, name) for name in names}
 
     def document(self, number: int, record: Mapping[str, Any]) -> Document:
-        """Return the record on line `number` as a document.
-
-        Raises
-        ------
-        MalformedRecordError
-            As `read`, and if an attribute has a value that cannot be stored, or another type than in the schema.
-        """
+        """Return the record on line `number` as a document; raise `MalformedRecordError` if it is not valid."""
         doc_id, texts = self._texts(number, record)
         kept = NO_ATTRIBUTES
         if self.attributes is not None:

@@ -25,25 +25,9 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 def read_json_array(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    r"""Yield the objects of a file with one JSON array.
+    r"""Yield the objects of a file with one JSON array, plain or gzip-compressed, with their numbers from 1.
 
-    Parameters
-    ----------
-    path : Path
-        Plain or gzip-compressed.
-
-    Yields
-    ------
-    tuple of (int, dict)
-        Number of the object from 1, and the object.
-
-    Raises
-    ------
-    MissingFileError, StorageError
-        If the file cannot be read.
-    MalformedRecordError
-        If the file is not an array of objects in UTF-8, an object is longer than `MAX_LINE` characters, or as
-        `read_json_lines`.
+    Errors are those of `read_json_lines`.
 
     Examples
     --------

@@ -43,15 +43,7 @@ MAX_LINE = 64_000_000
 def opened(path: Path) -> Iterator[BinaryIO]:
     """Open a file for reading bytes; a file that starts with the mark of gzip is decompressed.
 
-    Raises
-    ------
-    MissingFileError
-        If the file does not exist, is a folder or cannot be read.
-    MalformedRecordError
-        If a compressed file is damaged or cut off, a file named ``.gz`` is not compressed, or a file is compressed in
-        another way.
-    StorageError
-        If reading fails later.
+    Errors are those of `read_lines`; a file compressed in another way is a `MalformedRecordError`, too.
     """
     try:
         stream = path.open("rb")
@@ -98,14 +90,7 @@ def decompression(path: Path, ending: str) -> str:
 
 
 def conversion(path: Path, seen: bytes) -> str:
-    """Return a fix with the command that converts a file to UTF-8; the present encoding is guessed.
-
-    Parameters
-    ----------
-    path : Path
-    seen : bytes
-        Bytes of the file that are not UTF-8.
-    """
+    """Return a fix with the command that converts a file to UTF-8; `seen` are bytes of it that are not UTF-8."""
     if is_file(path):
         with opened(path) as stream:
             seen = stream.read(_SAMPLE) + seen
@@ -141,15 +126,7 @@ def _damaged(path: Path, seen: str) -> MalformedRecordError:
 
 
 def read_bytes(path: Path, *, most: int = MAX_LINE) -> bytes:
-    """Return the decompressed content of a file, of at most `most` bytes (default: `MAX_LINE`).
-
-    Raises
-    ------
-    MissingFileError, StorageError
-        If the file cannot be read.
-    MalformedRecordError
-        If the content is longer, or a compressed file is damaged or cut off.
-    """
+    """Return the decompressed content of a file; raise `MalformedRecordError` if it has more than `most` bytes."""
     with opened(path) as stream:
         data = stream.read(most + 1)
     if len(data) > most:

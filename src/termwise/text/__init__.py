@@ -5,9 +5,8 @@ from termwise.text.characters import UNICODE_VERSION
 from termwise.text.cjk import CjkWords
 from termwise.text.cleaned_analyzer import CleanedAnalyzer, CleanMode, clean_vocabulary
 from termwise.text.code_words import CodeWords
-from termwise.text.lemmas import LemmaAnalyzer
+from termwise.text.library_analyzer import LibraryAnalyzer
 from termwise.text.registry import analyzer_from_spec, analyzer_names, make_analyzer, register_analyzer
-from termwise.text.segmenters import SegmentingAnalyzer
 from termwise.text.standard_words import StandardWords
 from termwise.text.stop_lists import stop_list
 from termwise.text.token_filters import (
@@ -41,10 +40,9 @@ __all__ = [
     "CleanMode",
     "CleanedAnalyzer",
     "CodeWords",
-    "LemmaAnalyzer",
+    "LibraryAnalyzer",
     "NumberedTexts",
     "Numbering",
-    "SegmentingAnalyzer",
     "StandardWords",
     "UnicodeWords",
     "Vocabulary",

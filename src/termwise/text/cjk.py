@@ -74,20 +74,8 @@ def cjk_runs(
 ) -> Iterator[tuple[bool, list[tuple[int, int]]]]:
     """Yield the words of a text, with adjacent Chinese, Japanese and Korean characters in runs.
 
-    Parameters
-    ----------
-    text : str
-    spans : iterable of (int, int)
-        Ranges of its `StandardWords`.
-    hangul : bool, optional
-        Whether words of Hangul are split into characters too.
-
-    Yields
-    ------
-    bool
-        True for a run, False for another word.
-    list of (int, int)
-        Ranges of the characters of the run, or of the word.
+    `spans` are the ranges of its `StandardWords`; with `hangul`, those of Hangul are split into characters too. Yields
+    True and the ranges of the characters of a run, or False and the range of another word.
     """
     classes, kinds = classify(text), _kinds()
     run: list[tuple[int, int]] = []

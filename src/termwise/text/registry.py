@@ -16,9 +16,7 @@ from termwise.text.cleaned_analyzer import NAME as CLEANED
 from termwise.text.cleaned_analyzer import CleanedAnalyzer
 from termwise.text.code_words import CodeWords
 from termwise.text.languages import LANGUAGES, PersianWords
-from termwise.text.lemmas import NAME as LEMMAS
-from termwise.text.lemmas import LemmaAnalyzer
-from termwise.text.segmenters import SEGMENTED, SegmentingAnalyzer
+from termwise.text.library_analyzer import LIBRARY_ANALYZERS, LibraryAnalyzer
 from termwise.text.standard_words import StandardWords
 from termwise.text.token_filters import (
     ENGLISH_CLITICS,
@@ -80,7 +78,7 @@ def analyzer_names() -> tuple[str, ...]:
     >>> analyzer_names()[:3]
     ('english', 'standard', 'whitespace')
     """
-    return (*_WORDS, *SEGMENTED, LEMMAS, *_PIECES)
+    return (*_WORDS, *LIBRARY_ANALYZERS, *_PIECES)
 
 
 def make_analyzer(name: str) -> Analyzer:
@@ -105,10 +103,10 @@ def make_analyzer(name: str) -> Analyzer:
             Pairs of neighbouring Chinese, Japanese and Korean characters; words of other scripts as in ``standard``;
             without 35 English stop words, as in Lucene's CJKAnalyzer; see `CjkWords`.
         ``chinese``, ``japanese``
-            Words of the dictionaries of jieba and of MeCab; see `SegmentingAnalyzer`. Need the extras ``chinese`` and
+            Words of the dictionaries of jieba and of MeCab; see `LibraryAnalyzer`. Need the extras ``chinese`` and
             ``japanese``.
         ``lemmas``
-            English lemmas by spaCy, without 179 stop words; see `LemmaAnalyzer`. Needs the extra ``spacy``.
+            English lemmas by spaCy, without 179 stop words; see `LibraryAnalyzer`. Needs the extra ``spacy``.
         ``lemmas-simple``
             Words as in ``standard``, without 179 stop words; lemmas of a dictionary, see `SIMPLE_LEMMA`. Needs the
             extra ``simplemma``.
@@ -165,10 +163,8 @@ def make_analyzer(name: str) -> Analyzer:
                 fixes=[f"{base}:PATH/vocab.txt or {base}:PATH/tokenizer.json, as published with the model"],
             )
         return CleanedAnalyzer.shipped() if base == CLEANED else WordPieceAnalyzer.shipped(name=base)
-    if name == LEMMAS:
-        return LemmaAnalyzer.installed()
-    if name in SEGMENTED:
-        return SegmentingAnalyzer.installed(name)
+    if name in LIBRARY_ANALYZERS:
+        return LibraryAnalyzer.installed(name)
     base, *added = name.split("+")
     if base not in _WORDS:
         if (make := _own_maker(name)) is not None:
@@ -204,10 +200,8 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
     options = spec.options
     if spec.name.partition("+")[0] not in analyzer_names() and (make := _own_maker(spec.name)) is not None:
         return _made(make, spec)
-    if spec.name == LEMMAS:
-        return LemmaAnalyzer(spec)
-    if spec.name in SEGMENTED:
-        return SegmentingAnalyzer(spec)
+    if spec.name in LIBRARY_ANALYZERS:
+        return LibraryAnalyzer(spec)
     if "tokenizer" not in options:
         if spec.name not in _PIECES:
             raise UnknownNameError.of("analyzer", spec.name, analyzer_names())
@@ -275,13 +269,7 @@ def register_analyzer(name: str, make: Callable[[AnalyzerSpec], Analyzer]) -> No
 
 
 def check_restorable(analyzer: Analyzer) -> None:
-    """Check that an index with an analyzer can be opened: its specification has to give an equal analyzer.
-
-    Raises
-    ------
-    ParameterError
-        If it does not.
-    """
+    """Raise `ParameterError` unless an index can restore an analyzer: its specification gives an equal analyzer."""
     spec = analyzer.spec
     try:
         again = analyzer_from_spec(spec).spec.fingerprint
