@@ -131,22 +131,8 @@ def refuse_missing_fields(
 class RecordReader:
     """Extracts identifiers, texts and attributes from records, and reports selected fields that no record has.
 
-    Parameters
-    ----------
-    path : Path
-        File, for errors.
-    id_fields : sequence of str
-        Names of the identifier.
-    body_fields : sequence of str
-        Names of the main text, if `fields` is None.
-    fields : FieldChoice
-        Fields of the text.
-    attributes : AttributeChoice, optional
-        Fields to keep as attributes.
-    untyped : bool, optional
-        Whether all values are text; see `Attributes`.
-    unit : str, optional
-        What is counted in the file, for errors.
+    Errors name the file and the number of the record, in a `unit` such as line. `body_fields` are names of the main
+    text if `fields` is None; `untyped` is that of `Attributes`.
     """
 
     path: Path

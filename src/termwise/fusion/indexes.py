@@ -161,18 +161,10 @@ def fuse_indexes(
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Fused indexes in one numbering of terms.
+    """Fused indexes, those with a weight other than 0, in one numbering of terms.
 
-    Attributes
-    ----------
-    indexes : list of Index
-        Indexes with a weight other than 0.
-    weights : list of float
-        One per index.
-    vocabulary : Vocabulary
-        Union of the vocabularies.
-    numbers : list of ndarray of shape (terms, or terms + 1 with a background term), int32
-        Per index, the new number of each of its terms.
+    `vocabulary` is the union of the vocabularies. `numbers` has for each index the new number of each of its terms, and
+    of its background term if it has one: an array of int32.
     """
 
     indexes: list[Index]

@@ -145,17 +145,7 @@ class RankedObjective:
 @final
 @dataclass(frozen=True, eq=False)
 class MeasuredObjective:
-    """Mean of a measure computed by :mod:`termwise.evaluate`.
-
-    Attributes
-    ----------
-    measure, runs, query_ids
-        See `RankedObjective`.
-    candidates : tuple of Candidates
-        Judged queries with fused documents.
-    evaluator : Evaluator
-        Judgments and measure.
-    """
+    """Mean of a measure computed by :mod:`termwise.evaluate`; `candidates` are judged queries with fused documents."""
 
     measure: str
     runs: int

@@ -30,19 +30,7 @@ _Analyzer = TypeVar("_Analyzer", bound=Analyzer)
 
 @dataclass(frozen=True)
 class AnalyzerRecord:
-    """Analyzer of a model, as its manifest describes it.
-
-    Attributes
-    ----------
-    name : str
-        Registered name, such as ``wordpiece``.
-    options : mapping
-        Settings, such as the name of a shipped vocabulary.
-    files : tuple of str
-        Its files in the folder.
-    fingerprint : str
-        `AnalyzerSpec.fingerprint`.
-    """
+    """Analyzer of a model in its manifest: an `AnalyzerSpec` with the names of its files in the folder of the model."""
 
     name: str
     options: Mapping[str, Any]
