@@ -38,7 +38,7 @@ from termwise.storage.safe_read import is_folder, path_exists
 from termwise.validation import MOST_STARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from termwise.evaluate.contrast import Contrast
     from termwise.fusion import Fusion
@@ -146,7 +146,7 @@ def command(
         )
     scales = query_scales(normalise or [], queries, index or [])
     judgments = list(read_qrels(qrels))
-    learner = partial(
+    learner: Callable[..., Fusion] = partial(
         learn,
         method=cast(Any, method),
         measure=measure,

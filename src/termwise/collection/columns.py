@@ -65,17 +65,6 @@ def names_columns(line: str, *, identifiers: Collection[str], texts: Collection[
     return first in identifiers and any(name in texts for name in others)
 
 
-def without_header(
-    lines: Iterator[tuple[int, str]], *, identifiers: Collection[str], texts: Collection[str]
-) -> Iterator[tuple[int, str]]:
-    """Yield numbered lines of tab-separated columns without their header; see `names_columns`."""
-    for number, line in lines:
-        if not names_columns(line, identifiers=identifiers, texts=texts):
-            yield number, line
-        break
-    yield from lines
-
-
 def unnamed_column(names: Sequence[str], identifiers: Collection[str]) -> list[str]:
     """Return the fix for a header whose first name is empty: pandas writes the index of a table there.
 

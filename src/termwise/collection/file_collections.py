@@ -156,10 +156,9 @@ class TabSeparatedCollection:
         MalformedRecordError
             At the first line without a tab or an identifier.
         """
-        first = True
-        for number, line in read_lines(self.path):
-            if first:
-                first, header = False, _header(line)
+        for position, (number, line) in enumerate(read_lines(self.path)):
+            if position == 0:
+                header = _header(line)
                 if header is not None and self.on_header is not None:
                     self.on_header(header)
                 if header is not None and header.left_out:

@@ -167,14 +167,9 @@ def read_lines(path: Path, *, joined: bool = True) -> Iterator[tuple[int, str]]:
     """
     for number, text in read_raw_lines(path):
         if joined:
-            text = without_marks(text)
+            text = text.lstrip("\ufeff")
         if text and not text.isspace():
             yield number, text.removesuffix("\n").removesuffix("\r")
-
-
-def without_marks(line: str) -> str:
-    """Remove byte order marks from the start of a line."""
-    return line.lstrip("\ufeff")
 
 
 def read_raw_lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from termwise.collection.columns import unnamed_column, without_header
+from termwise.collection.columns import names_columns, unnamed_column
 from termwise.collection.datasets import PREFIX, dataset_queries
 from termwise.collection.fields import RecordReader, checked_names
 from termwise.collection.lines import first_character, read_json_lines, read_lines, refuse_pipe
@@ -107,7 +107,9 @@ def _json(path: Path, fields: tuple[str, ...] | None) -> Iterator[tuple[int, Que
 
 
 def _columns(path: Path) -> Iterator[tuple[int, Query]]:
-    for number, line in without_header(read_lines(path), identifiers=HEADER_IDS, texts=TEXT_FIELDS):
+    for position, (number, line) in enumerate(read_lines(path)):
+        if position == 0 and names_columns(line, identifiers=HEADER_IDS, texts=TEXT_FIELDS):
+            continue
         query_id, tab, text = line.partition("\t")
         if not tab or not query_id or "\t" in text:
             fixes = unnamed_column(line.split("\t"), HEADER_IDS) if number == 1 else ()

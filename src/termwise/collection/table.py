@@ -9,7 +9,7 @@ from typing import Literal
 
 from termwise.collection.columns import unnamed_column
 from termwise.collection.file_collections import COLUMN_BODIES, COLUMN_IDS, COLUMN_NAMES, RecordFile
-from termwise.collection.lines import MAX_LINE, read_lines, read_raw_lines, without_marks
+from termwise.collection.lines import MAX_LINE, read_lines, read_raw_lines
 from termwise.display.safe_text import shown
 from termwise.errors import MalformedRecordError
 
@@ -60,7 +60,7 @@ class TableCollection(RecordFile):
         def lines() -> Iterator[str]:
             nonlocal begins
             for _, line in read_raw_lines(self.path):
-                text, begins = without_marks(line) if begins else line, False
+                text, begins = line.lstrip("\ufeff") if begins else line, False
                 yield text
 
         rows = csv.reader(lines(), strict=True)

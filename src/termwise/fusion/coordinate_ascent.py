@@ -62,29 +62,13 @@ class Starts:
 DEFAULT_STARTS = Starts()
 
 
-@dataclass(frozen=True)
-class Ascent:
-    """Result of an ascent.
-
-    Attributes
-    ----------
-    weights : tuple of float
-        One per run; their absolute values sum to 1.
-    value : float
-        Mean of the measure with these weights.
-    starts : tuple of float
-        Value reached from each start.
-    """
-
-    weights: tuple[float, ...]
-    value: float
-    starts: tuple[float, ...]
-
-
 def ascent(
     objective: Objective, starts: Starts = DEFAULT_STARTS, *, progress: Progress = no_progress
-) -> Ascent:
-    """Find weights by coordinate ascent: the result of the best start, the first if several are equal."""
+) -> tuple[tuple[float, ...], float]:
+    """Find weights by coordinate ascent, whose absolute values sum to 1, and the mean of the measure with them.
+
+    This is the result of the best start, the first if several are equal.
+    """
     generator = np.random.default_rng(starts.seed)
     runs = objective.runs
     results = []
@@ -96,8 +80,7 @@ def ascent(
         results.append(_climb(objective, tuple(weights.tolist()), order.tolist(), report))
     progress("ascent", starts.number, starts.number)
     best = max(value for _, value in results)
-    best_weights, value = next(result for result in results if result[1] >= best - EQUAL)
-    return Ascent(best_weights, value, tuple(value for _, value in results))
+    return next(result for result in results if result[1] >= best - EQUAL)
 
 
 def _report(progress: Progress, start: int, restarts: int, stage: str) -> None:

@@ -99,8 +99,7 @@ def learn(
         progress=progress,
     )
     if method == "ascent":
-        result = ascent(objective, starts, progress=progress)
-        weights, value = result.weights, result.value
+        weights, value = ascent(objective, starts, progress=progress)
         origin: dict[str, Any] = {"seed": starts.seed, "restarts": starts.number}
     else:
         choice = best_share(objective, method, progress=progress)
