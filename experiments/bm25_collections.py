@@ -339,10 +339,7 @@ def measure(row: Row, data: Data, runs: Runs) -> dict[str, Any]:
 
     def effects(baseline: Run, run: Run) -> dict[str, Any]:
         compared = compare(
-            [mine(baseline), mine(run)],
-            qrels,
-            MEASURES,
-            exclude=data.seeds,
+            [evaluate(mine(each), qrels, MEASURES, exclude=data.seeds) for each in (baseline, run)],
             resamples=record.RESAMPLES,
             seed=record.SEED,
         )

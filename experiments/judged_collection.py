@@ -146,12 +146,9 @@ class Judged:
     ) -> Comparison:
         """Compare runs with one of them, or all with each other, without seeds."""
         return compare(
-            runs,
-            self.qrels,
-            measures,
+            [self.evaluate(run, measures) for run in runs],
             baseline=baseline,
             pairs=pairs,
-            exclude=self.seeds or None,
             resamples=record.RESAMPLES,
             seed=record.SEED,
         )

@@ -47,7 +47,7 @@ from anserini import JAR, SOURCE, fetch_jar, java_classes, open_reader, query_bu
 from termwise import BuildOptions, Document, Qrel, Query, Ranking, Run, build_index
 from termwise.collection import open_collection, read_qrels, read_queries, read_run
 from termwise.errors import CheckFailedError, MissingFileError
-from termwise.evaluate import compare, evaluate
+from termwise.evaluate import Evaluator, compare, evaluate
 from termwise.models import BM25
 from termwise.text import make_analyzer
 
@@ -298,10 +298,9 @@ def measure(data: Input, lucene: Lucene, folder: Path) -> list[dict[str, Any]]:
     reference = commands["lucene"]
     runs = [rank(data, *setting, folder) for setting in SETTINGS]
     others = [head(scored["lucene"]), commands["exact"]]
+    evaluator = Evaluator(data.qrels, MEASURES)
     comparison = compare(
-        [reference, *(head(run) for run in runs), *others],
-        data.qrels,
-        MEASURES,
+        [evaluator.evaluate(run) for run in (reference, *(head(run) for run in runs), *others)],
         resamples=record.RESAMPLES,
         seed=record.SEED,
     )

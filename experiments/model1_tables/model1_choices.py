@@ -226,7 +226,6 @@ def _tuned(bench: Bench, system: System, table: Table) -> Fusion:
         self_translations=[scorer.self_translation] if fixed else plan.self_translations,
         lambdas=[scorer.lambda_] if fixed else plan.lambdas,
         scaling="z",
-        name=system.name,
         progress=progress_lines(f"{bench.judged.name}: {system.name}"),
     )
     best = cast(Learned, tuning.fusion.learned)

@@ -13,7 +13,7 @@ from macro_means import macro_ratios
 from model1_plan import BASELINE, Contrast, Plan
 from model1_systems import Bench, Scored
 
-from termwise.evaluate import Evaluation, compare_evaluations
+from termwise.evaluate import Evaluation, compare
 from termwise.evaluate.multiple_testing import holm
 
 Floats = npt.NDArray[np.float64]
@@ -58,7 +58,7 @@ def _contrasts(plan: Plan, evaluations: Mapping[str, Evaluation]) -> list[dict[s
     """Return the contrasts of the plan by every measure, with Holm's correction over those of a measure."""
     found: list[dict[str, Any]] = []
     for one in _available(plan.contrasts, evaluations):
-        comparison = compare_evaluations(
+        comparison = compare(
             [evaluations[one.against], evaluations[one.system]],
             baseline=one.against,
             resamples=record.RESAMPLES,

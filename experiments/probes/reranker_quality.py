@@ -22,7 +22,7 @@ sys.path[:0] = [str(HERE.parent)]
 import record  # noqa: E402
 
 from termwise.collection import open_collection, read_qrels, read_queries, read_run  # noqa: E402
-from termwise.evaluate import Comparison, compare  # noqa: E402
+from termwise.evaluate import Comparison, Evaluator, compare  # noqa: E402
 from termwise.probes.report import read_report  # noqa: E402
 from termwise.probes.report.folder import SCORES  # noqa: E402
 from termwise.records import Ranking, Run  # noqa: E402
@@ -52,9 +52,8 @@ def main() -> None:
     asked = {query.query_id: query.text for query in read_queries(queries)}
     with ScoreCache(given.report / SCORES) as store:
         runs = [reranked(one, candidates, asked, store) for one in report["scorers"]]
-    found = compare(
-        runs, list(read_qrels(qrels)), list(MEASURES), resamples=record.RESAMPLES, seed=record.SEED
-    )
+    evaluator = Evaluator(read_qrels(qrels), MEASURES)
+    found = compare([evaluator.evaluate(run) for run in runs], resamples=record.RESAMPLES, seed=record.SEED)
     about["data"] = {
         Path(path).name: record.file_hash(Path(path))
         for path in (documents, queries, qrels, given.candidates)

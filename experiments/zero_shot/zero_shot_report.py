@@ -15,7 +15,7 @@ from plan import ALPHA, BASELINE, Plan
 from systems import RRF_K
 
 from termwise.errors import ParameterError
-from termwise.evaluate import Contrast, Evaluation, compare_evaluations
+from termwise.evaluate import Contrast, Evaluation, compare
 
 Floats = npt.NDArray[np.float64]
 
@@ -66,9 +66,7 @@ def collected(
 
 
 def _compared(evaluations: Sequence[Evaluation], baseline: str) -> tuple[Contrast, ...]:
-    comparison = compare_evaluations(
-        evaluations, baseline=baseline, resamples=record.RESAMPLES, seed=record.SEED
-    )
+    comparison = compare(evaluations, baseline=baseline, resamples=record.RESAMPLES, seed=record.SEED)
     return comparison.contrasts
 
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.unit.evaluate.compared_runs import compare_runs
 
-from termwise.evaluate import bonferroni, compare, holm
+from termwise.evaluate import bonferroni, holm
 from termwise.evaluate.paired_tests import mean_interval
 from termwise.records import Qrel, Ranking, Run
 
@@ -38,7 +39,7 @@ def world():
     for name in ("a", "b", "c"):
         rankings = [Ranking(rng.permutation(docs).tolist(), np.zeros(9), f"q{i}") for i in range(n)]
         runs.append(Run(rankings, name))
-    return compare(runs, qrels, ["nDCG@5", "AP"], pairs="all")
+    return compare_runs(runs, qrels, ["nDCG@5", "AP"], pairs="all")
 
 
 def arrays(world, contrast):

@@ -69,6 +69,7 @@ def command(
     from termwise.collection import read_qrels, read_queries
     from termwise.evaluate import (
         Criterion,
+        Evaluator,
         compare,
         comparison_html,
         comparison_latex,
@@ -86,14 +87,16 @@ def command(
         )
     criterion = Criterion(test=cast(Any, test), correction=cast(Any, correction), level=level)
     refuse_overwriting([html, latex, csv], [*runs, qrels, queries])
-    comparison = compare(
-        read_runs(runs),
+    evaluator = Evaluator(
         read_qrels(qrels),
         measures or DEFAULT_MEASURES,
-        pairs="all" if all_pairs else "baseline",
         missing=choice("--missing", missing, ("zero", "skip")),
         exclude=exclusion(exclude_seed),
         ties=tie_rule(ties),
+    )
+    comparison = compare(
+        [evaluator.evaluate(run) for run in read_runs(runs)],
+        pairs="all" if all_pairs else "baseline",
         confidence=confidence,
         resamples=resamples,
         seed=seed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -37,7 +38,7 @@ from termwise.storage.safe_read import is_folder, path_exists
 from termwise.validation import MOST_STARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from termwise.evaluate.contrast import Contrast
     from termwise.fusion import Fusion
@@ -114,7 +115,7 @@ def command(
     termwise learn-weights MIXTURE --queries dev.jsonl --qrels dev.qrels --out weights.json
     """
     from termwise.collection import read_qrels
-    from termwise.fusion import cross_validated_run, learn
+    from termwise.fusion import Starts, cross_validated_run, learn
     from termwise.search.mixture_folder import is_mixture
     from termwise.search.opening import open_searcher
 
@@ -145,18 +146,16 @@ def command(
         )
     scales = query_scales(normalise or [], queries, index or [])
     judgments = list(read_qrels(qrels))
+    learner: Callable[..., Fusion] = partial(
+        learn,
+        method=cast(Any, method),
+        measure=measure,
+        queries=scales,
+        starts=Starts(starts or 5, seed or 0),
+        **fusion_rules(missing, normalise, documents),
+    )
     with progress_bar() as progress:
-        fusion = learn(
-            loaded,
-            judgments,
-            method=cast(Any, method),
-            measure=measure,
-            queries=scales,
-            seed=seed or 0,
-            restarts=starts or 5,
-            progress=progress,
-            **fusion_rules(missing, normalise, documents),
-        )
+        fusion = learner(loaded, judgments, progress=progress)
     note_left_out(loaded, missing, documents)
     gains: tuple[Contrast, Contrast | None] | None = None
     if present is not None:
@@ -166,15 +165,7 @@ def command(
         elif folds != 0:
             with progress_bar() as progress:
                 validated = cross_validated_run(
-                    loaded,
-                    judgments,
-                    folds=folds or _FOLDS,
-                    method=cast(Any, method),
-                    measure=measure,
-                    seed=seed or 0,
-                    restarts=starts or 5,
-                    progress=progress,
-                    **fusion_rules(missing, normalise, documents),
+                    loaded, judgments, learner, folds=folds or _FOLDS, progress=progress
                 )
         gains = _gains(present, loaded, fusion, validated, judgments)
         if gains[1] is not None and fusion.learned is not None:
@@ -234,7 +225,7 @@ def _gains(
     mixture: Searcher, runs: Sequence[Run], learned: Fusion, validated: Run | None, qrels: list[Qrel]
 ) -> tuple[Contrast, Contrast | None]:
     """Compare the present weights of a mixture with the learned ones on the same queries, and cross-validated."""
-    from termwise.evaluate import compare
+    from termwise.evaluate import Evaluator, compare
     from termwise.fusion import Fusion
 
     weights = [part.weight for part in mixture.parts]
@@ -242,8 +233,8 @@ def _gains(
     present = Fusion(names, weights, missing="minimum", scaling="z", documents="union")
     fused = [present.apply(runs, name="present"), learned.apply(runs, name="learned")]
     fused += [] if validated is None else [validated]
-    measure = "" if learned.learned is None else learned.learned.measure
-    contrasts = compare(fused, qrels, [measure], baseline="present").contrasts
+    evaluator = Evaluator(qrels, ["" if learned.learned is None else learned.learned.measure])
+    contrasts = compare([evaluator.evaluate(run) for run in fused], baseline="present").contrasts
     return contrasts[0], None if validated is None else contrasts[1]
 
 

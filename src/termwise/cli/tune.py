@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -69,7 +70,7 @@ def command(
     Example: termwise tune ml.tw --table model1 --first bm25.trec --queries dev.jsonl --qrels dev.qrels --out t.json
     """
     from termwise.collection import read_qrels
-    from termwise.fusion import QueryScales, TunedTable, tune
+    from termwise.fusion import TunedTable, tune
     from termwise.fusion.translation_tuning import LAMBDAS, SELF_TRANSLATIONS
     from termwise.translation.table_folder import read_manifest
 
@@ -81,9 +82,6 @@ def command(
     judged = {qrel.query_id for qrel in judgments}
     judged_queries = [query for query in load_queries(queries) if query.query_id in judged]
     scaling = normalise or ["z"]
-    scales = (
-        QueryScales.of(scorer.documents, judged_queries) if {"idf", "query-length"} & set(scaling) else None
-    )
     with progress_bar() as progress:
         tuning = tune(
             scorer,
@@ -94,11 +92,11 @@ def command(
             self_translations=self_translations,
             lambdas=tried,
             scaling=cast(Any, scaling[0] if len(scaling) == 1 else scaling),
-            scales=scales,
             folds=folds,
-            table=TunedTable(table, read_manifest(table).id),
             progress=progress,
         )
+    tables = (None, TunedTable(table, read_manifest(table).id))
+    tuning = replace(tuning, fusion=replace(tuning.fusion, tables=tables))
     if output is not None:
         tuning.fusion.save(output)
     if as_json:

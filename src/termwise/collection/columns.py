@@ -13,22 +13,10 @@ from termwise.fixes import Fix
 
 
 def split(line: str, widths: Iterable[int]) -> list[str]:
-    r"""Split a line into one of the expected numbers of columns.
+    r"""Split a line without its end into columns, if possible into one of the expected numbers of columns, `widths`.
 
     A line with tabs is split at tabs if that gives an expected number of columns, so that identifiers can have
     spaces. Any other line is split at runs of ASCII white space, as in trec_eval.
-
-    Parameters
-    ----------
-    line : str
-        Line without its end.
-    widths : iterable of int
-        Expected numbers of columns.
-
-    Returns
-    -------
-    list of str
-        The columns. Their number may be none of `widths`.
 
     Examples
     --------
@@ -49,18 +37,7 @@ def split(line: str, widths: Iterable[int]) -> list[str]:
 def read_columns(path: Path, formats: Mapping[int, str]) -> Iterator[tuple[int, list[str]]]:
     """Yield the columns of each line of a file, with line numbers; all lines have the format of the first one.
 
-    Parameters
-    ----------
-    path : Path
-    formats : mapping of int to str
-        Descriptions of the columns, for errors, by number of columns.
-
-    Raises
-    ------
-    MissingFileError, StorageError
-        If the file cannot be read.
-    MalformedRecordError
-        If a line has a different number of columns.
+    `formats` are descriptions of the columns, for errors, by number of columns.
     """
     width = 0
     for number, line in read_lines(path):
@@ -76,14 +53,8 @@ def read_columns(path: Path, formats: Mapping[int, str]) -> Iterator[tuple[int, 
 def names_columns(line: str, *, identifiers: Collection[str], texts: Collection[str]) -> bool:
     r"""Return whether a first line of tab-separated columns is a header.
 
-    A header names an identifier in its first column and a text in a later column, in upper or lower case.
-
-    Parameters
-    ----------
-    line : str
-        Line without its end.
-    identifiers, texts : collection of str
-        Lower-case names of columns.
+    A header names an identifier in its first column and a text in a later column, in upper or lower case; the given
+    names are in lower case.
 
     Examples
     --------
@@ -92,17 +63,6 @@ def names_columns(line: str, *, identifiers: Collection[str], texts: Collection[
     """
     first, *others = (column.strip().lower() for column in line.split("\t"))
     return first in identifiers and any(name in texts for name in others)
-
-
-def without_header(
-    lines: Iterator[tuple[int, str]], *, identifiers: Collection[str], texts: Collection[str]
-) -> Iterator[tuple[int, str]]:
-    """Yield numbered lines of tab-separated columns without their header; see `names_columns`."""
-    for number, line in lines:
-        if not names_columns(line, identifiers=identifiers, texts=texts):
-            yield number, line
-        break
-    yield from lines
 
 
 def unnamed_column(names: Sequence[str], identifiers: Collection[str]) -> list[str]:
@@ -126,17 +86,7 @@ def is_whole(text: str) -> bool:
 
 
 def check_writable(kind: str, value: str, *, tabs: bool) -> None:
-    """Raise `ParameterError` for an identifier that cannot be read back from a file.
-
-    Parameters
-    ----------
-    kind : str
-        Kind of the identified record, for the message.
-    value : str
-        The identifier.
-    tabs : bool
-        Whether tabs separate the columns; identifiers can then have spaces.
-    """
+    """Raise `ParameterError` for an identifier that cannot be read back from columns, of tabs or of spaces."""
     splits = any(character in "\t\n\r" for character in value) if tabs else value.split() != [value]
     if value and not splits and not value.startswith("\ufeff") and not lone_surrogate(value):
         return

@@ -15,24 +15,7 @@ PREFIX = "ir_datasets:"
 
 
 def load(spec: str, part: str) -> Any:
-    """Return the dataset ``ir_datasets:ID``.
-
-    Parameters
-    ----------
-    spec : str
-        Name with the prefix.
-    part : {"docs", "queries", "qrels"}
-        Required part.
-
-    Raises
-    ------
-    MissingExtraError
-        If ir_datasets is not installed.
-    UnknownNameError
-        If there is no such dataset.
-    DataError
-        If the dataset has no such part.
-    """
+    """Return the dataset ``ir_datasets:ID``, which has ``docs``, ``queries`` or ``qrels``: the required part."""
     try:
         import ir_datasets
     except ImportError as error:

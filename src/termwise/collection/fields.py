@@ -16,6 +16,7 @@ part of the text. The fields of an object, such as ``metadata`` of BEIR, are nam
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -86,13 +87,7 @@ def checked_names(fields: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def checked_fields(fields: Sequence[str] | Mapping[str, int] | None) -> FieldChoice:
-    """Return `fields` as a tuple or a dictionary.
-
-    Raises
-    ------
-    ParameterError
-        Unless it is a sequence of names, a mapping of names to whole numbers from 1 to `MOST_WEIGHT`, or None.
-    """
+    """Return `fields` as a tuple or a dictionary; raise `ParameterError` unless it is a `FieldChoice`."""
     if not isinstance(fields, Mapping):
         return checked_names(fields)
     for name, weight in zip(checked_names(tuple(fields)) or (), fields.values(), strict=True):
@@ -132,83 +127,48 @@ def refuse_missing_fields(
         raise UnknownNameError(error.message, facts=[("file", path), *error.facts], fixes=error.fixes)
 
 
+@dataclass(eq=False)
 class RecordReader:
     """Extracts identifiers, texts and attributes from records, and reports selected fields that no record has.
 
-    Parameters
-    ----------
-    path : Path
-        File, for errors.
-    id_fields : sequence of str
-        Names of the identifier.
-    body_fields : sequence of str
-        Names of the main text, if `fields` is None.
-    fields : FieldChoice
-        Fields of the text.
-    attributes : AttributeChoice, optional
-        Fields to keep as attributes.
-    untyped : bool, optional
-        Whether all values are text; see `Attributes`.
-    unit : str, optional
-        What is counted in the file, for errors.
+    Errors name the file and the number of the record, in a `unit` such as line. `body_fields` are names of the main
+    text if `fields` is None; `untyped` is that of `Attributes`.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        id_fields: Sequence[str],
-        body_fields: Sequence[str],
-        fields: FieldChoice,
-        attributes: AttributeChoice = None,
-        untyped: bool = False,
-        unit: str = "line",
-    ) -> None:
-        self._path = path
-        self._id_fields = id_fields
-        self._body_fields = body_fields
-        self._fields = tuple(fields or ())
-        self._keeps_fields = isinstance(fields, Mapping)
-        self._attributes = attributes
-        self._untyped = untyped
-        self._unit = unit
-        self._missing = set(self._fields)
-        self._missing_attributes = set(attributes) if isinstance(attributes, tuple) else set()
+    path: Path
+    _: KW_ONLY
+    id_fields: Sequence[str]
+    body_fields: Sequence[str]
+    fields: FieldChoice
+    attributes: AttributeChoice = None
+    untyped: bool = False
+    unit: str = "line"
+
+    def __post_init__(self) -> None:
+        self._missing = set(self.fields or ())
+        self._missing_attributes = set(self.attributes) if isinstance(self.attributes, tuple) else set()
         self._seen: dict[str, None] = {}
 
     def read(self, number: int, record: Mapping[str, Any]) -> tuple[str, str]:
-        """Return identifier and text of the query on line `number`.
-
-        Raises
-        ------
-        MalformedRecordError
-            If the identifier is missing, empty, or neither a string nor a whole number, if a field of the text is not
-            a string, or if the record has no known text field.
-        """
+        """Return identifier and text of the query on line `number`; raise `MalformedRecordError` if it is not valid."""
         doc_id, texts = self._texts(number, record)
         return doc_id, join_query(texts.values())
 
     def _texts(self, number: int, record: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
         self._look_for(self._missing, record)
         doc_id = self._identifier(number, record)
-        names = self._fields or self._default_fields(number, record)
+        names = self.fields or self._default_fields(number, record)
         return doc_id, {name: self._text(number, record, name) for name in names}
 
     def document(self, number: int, record: Mapping[str, Any]) -> Document:
-        """Return the record on line `number` as a document.
-
-        Raises
-        ------
-        MalformedRecordError
-            As `read`, and if an attribute has a value that cannot be stored, or another type than in the schema.
-        """
+        """Return the record on line `number` as a document; raise `MalformedRecordError` if it is not valid."""
         doc_id, texts = self._texts(number, record)
         kept = NO_ATTRIBUTES
-        if self._attributes is not None:
+        if self.attributes is not None:
             flat = self._flat(number, record)
             self._look_for(self._missing_attributes, flat)
             kept = self._kept(number, flat, tuple(texts))
-        if self._keeps_fields:
+        if isinstance(self.fields, Mapping):
             return Document.of_fields(doc_id, texts, kept)
         return Document.of_texts(doc_id, texts.values(), kept)
 
@@ -220,10 +180,10 @@ class RecordReader:
 
     def finish(self) -> None:
         """Raise `UnknownNameError`, after the last record, for a selected field that no record has."""
-        refuse_missing_fields("field", self._fields, self._missing, self._seen, self._path)
-        if isinstance(self._attributes, tuple):
+        refuse_missing_fields("field", self.fields or (), self._missing, self._seen, self.path)
+        if isinstance(self.attributes, tuple):
             refuse_missing_fields(
-                "attribute", self._attributes, self._missing_attributes, self._seen, self._path
+                "attribute", self.attributes, self._missing_attributes, self._seen, self.path
             )
 
     def _look_for(self, missing: set[str], record: Mapping[str, Any]) -> None:
@@ -246,25 +206,25 @@ class RecordReader:
         return flat
 
     def _kept(self, number: int, record: Mapping[str, Any], texts: Sequence[str]) -> Attributes:
-        chosen = self._attributes
+        chosen = self.attributes
         if chosen == "all":
-            identifier = next(name for name in self._id_fields if name in record)
+            identifier = next(name for name in self.id_fields if name in record)
             names = [name for name in record if name != identifier and name not in texts]
         else:
             names = [name for name in chosen or () if name in record]
         values: dict[str, AttributeValue] = {}
         for name in names:
             value = record[name]
-            if not is_missing(value, untyped=self._untyped):
+            if not is_missing(value, untyped=self.untyped):
                 values[name] = tuple(value) if isinstance(value, list) else value
         if not values:
             return NO_ATTRIBUTES
-        kept = Attributes(values, origin=Origin(self._path, self._unit, number), untyped=self._untyped)
+        kept = Attributes(values, origin=Origin(self.path, self.unit, number), untyped=self.untyped)
         if isinstance(chosen, Schema):
             return chosen.convert(kept)
         for name, value in values.items():
             try:
-                possible_types(value, untyped=self._untyped)
+                possible_types(value, untyped=self.untyped)
             except Misfit as misfit:
                 message = "an attribute has a value that cannot be stored"
                 raise attribute_error(message, kept, name, misfit) from None
@@ -274,16 +234,16 @@ class RecordReader:
         self, number: int, message: str, expected: str, seen: str, fixes: Iterable[str | Fix] = ()
     ) -> MalformedRecordError:
         return MalformedRecordError.at(
-            self._path, number, unit=self._unit, expected=expected, seen=seen, message=message, fixes=fixes
+            self.path, number, unit=self.unit, expected=expected, seen=seen, message=message, fixes=fixes
         )
 
     def _identifier(self, number: int, record: Mapping[str, Any]) -> str:
-        name = next((name for name in self._id_fields if name in record), None)
+        name = next((name for name in self.id_fields if name in record), None)
         if name is None:
             raise self._malformed(
                 number,
                 "a record has no identifier",
-                f"an identifier: one of {', '.join(self._id_fields)}",
+                f"an identifier: one of {', '.join(self.id_fields)}",
                 _names(record),
             )
         value = record[name]
@@ -303,13 +263,13 @@ class RecordReader:
         )
 
     def _default_fields(self, number: int, record: Mapping[str, Any]) -> list[str]:
-        names = ["title"] if "title" in record and "title" not in self._body_fields else []
-        names += [name for name in self._body_fields if name in record][:1]
+        names = ["title"] if "title" in record and "title" not in self.body_fields else []
+        names += [name for name in self.body_fields if name in record][:1]
         if not names:
             raise self._malformed(
                 number,
                 "a record has no text under a known name",
-                f"a text: title or one of {', '.join(self._body_fields)}",
+                f"a text: title or one of {', '.join(self.body_fields)}",
                 _names(record),
                 [Fix.use("index the weights as they are: {}", model="vectors")]
                 if "vector" in record
@@ -323,7 +283,7 @@ class RecordReader:
             return value
         if value is None:
             return ""
-        if name in self._id_fields and (text := identifier(value)):
+        if name in self.id_fields and (text := identifier(value)):
             return text
         raise self._malformed(
             number,

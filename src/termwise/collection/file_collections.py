@@ -1,26 +1,90 @@
-"""Collections in files of JSON records or of tab-separated columns without names."""
+"""Collections in files: records, as JSON or other formats, and tab-separated columns without names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from termwise.collection.columns import names_columns, unnamed_column
-from termwise.collection.fields import BODY_FIELDS, ID_FIELDS
+from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, FieldChoice, RecordReader
 from termwise.collection.json_array import read_json_array
 from termwise.collection.lines import read_json_lines, read_lines
-from termwise.collection.record_files import RecordFile
 from termwise.errors import MalformedRecordError, TermwiseError
 from termwise.records import Document
 from termwise.storage.safe_read import is_file
 
-HEADER_IDS = frozenset((*ID_FIELDS, "pid"))
-"""Names of the first column in a header of tab-separated documents."""
+COLUMN_IDS = (*ID_FIELDS, "pid")
+"""Names of the identifier in a header of columns."""
 
-HEADER_TEXTS = frozenset(("title", *BODY_FIELDS, "passage"))
-"""Names of text columns in such a header; a header has at least one of them."""
+COLUMN_BODIES = (*BODY_FIELDS, "passage")
+"""Names of the main text in a header of columns."""
+
+COLUMN_NAMES = frozenset(("title", *COLUMN_IDS, *COLUMN_BODIES))
+
+
+@dataclass(frozen=True)
+class RecordFile(ABC):
+    """File of records with named fields, one for each document.
+
+    Attributes
+    ----------
+    name : str
+        Name of the collection.
+    path : Path
+        The file.
+    fields : FieldChoice
+        Fields of the text; None for title and body (see `termwise.collection.fields`).
+    attributes : AttributeChoice
+        Fields to keep as attributes.
+    """
+
+    name: str
+    path: Path
+    fields: FieldChoice = None
+    attributes: AttributeChoice = None
+
+    id_fields: ClassVar[Sequence[str]] = ID_FIELDS
+    body_fields: ClassVar[Sequence[str]] = BODY_FIELDS
+    untyped: ClassVar[bool] = False
+    """Whether all values are text."""
+
+    unit: ClassVar[str] = "line"
+    """What is counted in the file, for errors."""
+
+    @property
+    def length(self) -> int | None:
+        """Number of documents; None if it is unknown without reading the file."""
+        return None
+
+    def documents(self) -> Iterator[Document]:
+        """Yield the documents in the order of the file.
+
+        Raises
+        ------
+        MissingFileError
+            If the file cannot be read.
+        MalformedRecordError
+            At the first invalid record; the error names its line or number.
+        UnknownNameError
+            After the last record, if no record has a selected field.
+        """
+        reader = RecordReader(
+            self.path,
+            id_fields=self.id_fields,
+            body_fields=self.body_fields,
+            fields=self.fields,
+            attributes=self.attributes,
+            untyped=self.untyped,
+            unit=self.unit,
+        )
+        yield from reader.documents(self._records())
+
+    @abstractmethod
+    def _records(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Yield the number of each record, from 1, and its fields."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +124,8 @@ class Header(NamedTuple):
 class TabSeparatedCollection:
     """File with an identifier, a tab and the text on each line; further columns are further fields of the text.
 
-    There is no quoting. A first line with names of columns (one of `HEADER_IDS`, then one of `HEADER_TEXTS`) is a
-    header and is skipped; every other line is a document.
+    There is no quoting. A first line with names of columns (one of `COLUMN_IDS`, then ``title`` or one of
+    `COLUMN_BODIES`) is a header and is skipped; every other line is a document.
 
     Attributes
     ----------
@@ -92,10 +156,9 @@ class TabSeparatedCollection:
         MalformedRecordError
             At the first line without a tab or an identifier.
         """
-        first = True
-        for number, line in read_lines(self.path):
-            if first:
-                first, header = False, _header(line)
+        for position, (number, line) in enumerate(read_lines(self.path)):
+            if position == 0:
+                header = _header(line)
                 if header is not None and self.on_header is not None:
                     self.on_header(header)
                 if header is not None and header.left_out:
@@ -107,7 +170,7 @@ class TabSeparatedCollection:
                     number,
                     expected="an identifier, a tab and a text",
                     seen=line,
-                    fixes=unnamed_column([doc_id, *columns], HEADER_IDS) if number == 1 else (),
+                    fixes=unnamed_column([doc_id, *columns], COLUMN_IDS) if number == 1 else (),
                 )
             yield Document.of_texts(doc_id, columns)
 
@@ -134,9 +197,9 @@ def count_documents(collection: JsonLinesCollection | TabSeparatedCollection) ->
 
 
 def _header(line: str) -> Header | None:
-    if names_columns(line, identifiers=HEADER_IDS, texts=HEADER_TEXTS):
+    if names_columns(line, identifiers=COLUMN_IDS, texts=("title", *COLUMN_BODIES)):
         return Header(line, left_out=True)
     name, *others = (column.strip().lower() for column in line.split("\t"))
-    names = {*others, name} <= HEADER_IDS | HEADER_TEXTS
-    misplaced = names and name not in HEADER_IDS and not HEADER_IDS.isdisjoint(others)
+    names = {*others, name} <= COLUMN_NAMES
+    misplaced = names and name not in COLUMN_IDS and not set(COLUMN_IDS).isdisjoint(others)
     return Header(line, left_out=False) if misplaced else None

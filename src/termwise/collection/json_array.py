@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from termwise.collection.lines import (
-    BYTE_ORDER_MARK,
     DECODER,
     MAX_LINE,
     conversion,
@@ -25,33 +24,10 @@ CHUNK = 1 << 16
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
-def begins_with_array(path: Path) -> bool:
-    """Return whether the first visible character of a file is an opening bracket."""
-    with opened(path) as stream:
-        start = stream.read(CHUNK).removeprefix(BYTE_ORDER_MARK)
-    return start.lstrip()[:1] == b"["
-
-
 def read_json_array(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    r"""Yield the objects of a file with one JSON array.
+    r"""Yield the objects of a file with one JSON array, plain or gzip-compressed, with their numbers from 1.
 
-    Parameters
-    ----------
-    path : Path
-        Plain or gzip-compressed.
-
-    Yields
-    ------
-    tuple of (int, dict)
-        Number of the object from 1, and the object.
-
-    Raises
-    ------
-    MissingFileError, StorageError
-        If the file cannot be read.
-    MalformedRecordError
-        If the file is not an array of objects in UTF-8, an object is longer than `MAX_LINE` characters, or as
-        `read_json_lines`.
+    Errors are those of `read_json_lines`.
 
     Examples
     --------

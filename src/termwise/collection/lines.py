@@ -43,15 +43,7 @@ MAX_LINE = 64_000_000
 def opened(path: Path) -> Iterator[BinaryIO]:
     """Open a file for reading bytes; a file that starts with the mark of gzip is decompressed.
 
-    Raises
-    ------
-    MissingFileError
-        If the file does not exist, is a folder or cannot be read.
-    MalformedRecordError
-        If a compressed file is damaged or cut off, a file named ``.gz`` is not compressed, or a file is compressed in
-        another way.
-    StorageError
-        If reading fails later.
+    Errors are those of `read_lines`; a file compressed in another way is a `MalformedRecordError`, too.
     """
     try:
         stream = path.open("rb")
@@ -86,20 +78,19 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             ) from error
 
 
+def first_character(path: Path) -> bytes:
+    """Return the first visible character of a file, of ASCII, or nothing if its first 64 KiB have none."""
+    with opened(path) as stream:
+        return stream.read(1 << 16).removeprefix(BYTE_ORDER_MARK).lstrip()[:1]
+
+
 def decompression(path: Path, ending: str) -> str:
     """Return the command that decompresses a file with an ending of `DECOMPRESSORS`."""
     return f"{DECOMPRESSORS[ending]} {quote(str(path))}"
 
 
 def conversion(path: Path, seen: bytes) -> str:
-    """Return a fix with the command that converts a file to UTF-8; the present encoding is guessed.
-
-    Parameters
-    ----------
-    path : Path
-    seen : bytes
-        Bytes of the file that are not UTF-8.
-    """
+    """Return a fix with the command that converts a file to UTF-8; `seen` are bytes of it that are not UTF-8."""
     if is_file(path):
         with opened(path) as stream:
             seen = stream.read(_SAMPLE) + seen
@@ -135,15 +126,7 @@ def _damaged(path: Path, seen: str) -> MalformedRecordError:
 
 
 def read_bytes(path: Path, *, most: int = MAX_LINE) -> bytes:
-    """Return the decompressed content of a file, of at most `most` bytes (default: `MAX_LINE`).
-
-    Raises
-    ------
-    MissingFileError, StorageError
-        If the file cannot be read.
-    MalformedRecordError
-        If the content is longer, or a compressed file is damaged or cut off.
-    """
+    """Return the decompressed content of a file; raise `MalformedRecordError` if it has more than `most` bytes."""
     with opened(path) as stream:
         data = stream.read(most + 1)
     if len(data) > most:
@@ -184,14 +167,9 @@ def read_lines(path: Path, *, joined: bool = True) -> Iterator[tuple[int, str]]:
     """
     for number, text in read_raw_lines(path):
         if joined:
-            text = without_marks(text)
+            text = text.lstrip("\ufeff")
         if text and not text.isspace():
             yield number, text.removesuffix("\n").removesuffix("\r")
-
-
-def without_marks(line: str) -> str:
-    """Remove byte order marks from the start of a line."""
-    return line.lstrip("\ufeff")
 
 
 def read_raw_lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -14,8 +14,7 @@ from termwise.collection.file_collections import (
     JsonLinesCollection,
     TabSeparatedCollection,
 )
-from termwise.collection.json_array import begins_with_array
-from termwise.collection.lines import DECOMPRESSORS, decompression
+from termwise.collection.lines import DECOMPRESSORS, decompression, first_character
 from termwise.collection.parquet import ParquetCollection
 from termwise.collection.python_docs import PYTHON, python_folder
 from termwise.collection.table import TableCollection
@@ -27,8 +26,6 @@ from termwise.validation import check_path
 
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 TAB_SUFFIXES = (".tsv", ".tab")
-COMMA_SUFFIXES = (".csv",)
-PARQUET_SUFFIXES = (".parquet",)
 
 KINDS = "a BEIR folder, a .jsonl, .json, .csv or .tsv file (or .gz), a .parquet file, ir_datasets:ID, or python:stdlib"
 
@@ -132,11 +129,11 @@ def open_collection(
     suffix = content_suffix(path)
     name = path.name[: len(path.name.lower().removesuffix(".gz")) - len(suffix)]
     if suffix in JSON_SUFFIXES:
-        is_array = suffix == ".json" and is_file(path) and begins_with_array(path)
+        is_array = suffix == ".json" and is_file(path) and first_character(path) == b"["
         return (JsonArrayCollection if is_array else JsonLinesCollection)(name, path, chosen, kept)
-    if suffix in COMMA_SUFFIXES:
+    if suffix == ".csv":
         return TableCollection(name, path, chosen, kept, ",")
-    if suffix in PARQUET_SUFFIXES and path.suffix.lower() == suffix:
+    if suffix == path.suffix.lower() == ".parquet":
         return ParquetCollection(name, path, chosen, kept)
     if suffix in TAB_SUFFIXES:
         columns = TabSeparatedCollection(name, path)
@@ -153,9 +150,7 @@ def open_collection(
             ("file", path),
             (
                 "known endings",
-                ", ".join((*JSON_SUFFIXES, *TAB_SUFFIXES, *COMMA_SUFFIXES))
-                + ", each also with .gz, and "
-                + ", ".join(PARQUET_SUFFIXES),
+                f"{', '.join((*JSON_SUFFIXES, *TAB_SUFFIXES))}, .csv, each also with .gz, and .parquet",
             ),
         ],
         fixes=[

@@ -8,7 +8,7 @@ from typing import Any
 
 from termwise.attributes import Schema
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS
-from termwise.collection.record_files import RecordFile
+from termwise.collection.file_collections import RecordFile
 from termwise.display.safe_text import shown
 from termwise.errors import MalformedRecordError, MissingExtraError, MissingFileError
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from termwise.collection.columns import unnamed_column, without_header
+from termwise.collection.columns import names_columns, unnamed_column
 from termwise.collection.datasets import PREFIX, dataset_queries
 from termwise.collection.fields import RecordReader, checked_names
-from termwise.collection.lines import read_json_lines, read_lines, refuse_pipe
+from termwise.collection.lines import first_character, read_json_lines, read_lines, refuse_pipe
 from termwise.collection.openers import JSON_SUFFIXES, TAB_SUFFIXES, content_suffix, folder_file
 from termwise.collection.topics import read_topics
 from termwise.errors import DuplicateIdError, MalformedRecordError, ParameterError
@@ -86,10 +86,10 @@ def read_queries(path: str | Path, *, fields: Sequence[str] | None = None) -> It
 def _numbered(path: Path, fields: tuple[str, ...] | None) -> Iterator[tuple[int, Query]]:
     refuse_pipe(path)
     suffix = content_suffix(path)
-    start = "" if suffix in (*JSON_SUFFIXES, *TAB_SUFFIXES) else _first_character(path)
-    if suffix in JSON_SUFFIXES or start == "{":
+    start = b"" if suffix in (*JSON_SUFFIXES, *TAB_SUFFIXES) else first_character(path)
+    if suffix in JSON_SUFFIXES or start == b"{":
         return _json(path, fields)
-    if start == "<":
+    if start == b"<":
         return read_topics(path, fields)
     if fields is not None:
         raise ParameterError(
@@ -97,12 +97,6 @@ def _numbered(path: Path, fields: tuple[str, ...] | None) -> Iterator[tuple[int,
             facts=[("file", path), ("fields", ", ".join(fields))],
         )
     return _columns(path)
-
-
-def _first_character(path: Path) -> str:
-    for _, line in read_lines(path):
-        return line.lstrip()[0]
-    return ""
 
 
 def _json(path: Path, fields: tuple[str, ...] | None) -> Iterator[tuple[int, Query]]:
@@ -113,7 +107,9 @@ def _json(path: Path, fields: tuple[str, ...] | None) -> Iterator[tuple[int, Que
 
 
 def _columns(path: Path) -> Iterator[tuple[int, Query]]:
-    for number, line in without_header(read_lines(path), identifiers=HEADER_IDS, texts=TEXT_FIELDS):
+    for position, (number, line) in enumerate(read_lines(path)):
+        if position == 0 and names_columns(line, identifiers=HEADER_IDS, texts=TEXT_FIELDS):
+            continue
         query_id, tab, text = line.partition("\t")
         if not tab or not query_id or "\t" in text:
             fixes = unnamed_column(line.split("\t"), HEADER_IDS) if number == 1 else ()

@@ -51,19 +51,11 @@ class CollectionStatistics:
     collection_frequencies: npt.NDArray[np.int64]
     longest: int
 
-    def __init__(
-        self,
-        n_documents: int,
-        n_tokens: int,
-        document_frequencies: npt.ArrayLike,
-        collection_frequencies: npt.ArrayLike,
-        longest: int,
-    ) -> None:
-        object.__setattr__(self, "n_documents", int(n_documents))
-        object.__setattr__(self, "n_tokens", int(n_tokens))
-        object.__setattr__(self, "document_frequencies", _counts(document_frequencies, "df"))
-        object.__setattr__(self, "collection_frequencies", _counts(collection_frequencies, "cf"))
-        object.__setattr__(self, "longest", int(longest))
+    def __post_init__(self) -> None:
+        for name in ("n_documents", "n_tokens", "longest"):
+            object.__setattr__(self, name, int(getattr(self, name)))
+        object.__setattr__(self, "document_frequencies", _counts(self.document_frequencies, "df"))
+        object.__setattr__(self, "collection_frequencies", _counts(self.collection_frequencies, "cf"))
         self._check()
 
     def _check(self) -> None:

@@ -8,16 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from termwise.collection.columns import unnamed_column
-from termwise.collection.fields import BODY_FIELDS, ID_FIELDS
-from termwise.collection.lines import MAX_LINE, read_lines, read_raw_lines, without_marks
-from termwise.collection.record_files import RecordFile
+from termwise.collection.file_collections import COLUMN_BODIES, COLUMN_IDS, COLUMN_NAMES, RecordFile
+from termwise.collection.lines import MAX_LINE, read_lines, read_raw_lines
 from termwise.display.safe_text import shown
 from termwise.errors import MalformedRecordError
-
-TABLE_IDS = (*ID_FIELDS, "pid")
-TABLE_BODIES = (*BODY_FIELDS, "passage")
-
-_KNOWN = frozenset(("title", *TABLE_IDS, *TABLE_BODIES))
 
 
 @dataclass(frozen=True)
@@ -34,8 +28,8 @@ class TableCollection(RecordFile):
 
     delimiter: Literal[",", "\t"] = ","
 
-    id_fields = TABLE_IDS
-    body_fields = TABLE_BODIES
+    id_fields = COLUMN_IDS
+    body_fields = COLUMN_BODIES
     untyped = True
 
     def _records(self) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -66,7 +60,7 @@ class TableCollection(RecordFile):
         def lines() -> Iterator[str]:
             nonlocal begins
             for _, line in read_raw_lines(self.path):
-                text, begins = without_marks(line) if begins else line, False
+                text, begins = line.lstrip("\ufeff") if begins else line, False
                 yield text
 
         rows = csv.reader(lines(), strict=True)
@@ -84,11 +78,11 @@ class TableCollection(RecordFile):
     def _header(self, number: int, cells: list[str]) -> list[str]:
         names = [name.strip() for name in cells]
         for place, name in enumerate(names):
-            if name not in _KNOWN and name.lower() in _KNOWN and name.lower() not in names:
+            if name not in COLUMN_NAMES and name.lower() in COLUMN_NAMES and name.lower() not in names:
                 names[place] = name.lower()
         expected = ""
-        if not any(name in TABLE_IDS for name in names):
-            expected = f"names of columns, one of them an identifier: {', '.join(TABLE_IDS)}"
+        if not any(name in COLUMN_IDS for name in names):
+            expected = f"names of columns, one of them an identifier: {', '.join(COLUMN_IDS)}"
         elif "" in names:
             expected = "a name for each column"
         elif len(set(names)) < len(names):
@@ -99,7 +93,7 @@ class TableCollection(RecordFile):
         if len(cells) == 1 and ";" in cells[0]:
             fixes = ["separate the columns with commas"]
         else:
-            fixes = unnamed_column(names, TABLE_IDS)
+            fixes = unnamed_column(names, COLUMN_IDS)
         raise MalformedRecordError.at(
             self.path,
             number,

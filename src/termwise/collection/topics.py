@@ -63,20 +63,8 @@ def looks_classic(path: Path) -> bool | None:
 def read_topics(path: Path, fields: tuple[str, ...] | None) -> Iterator[tuple[int, Query]]:
     """Yield the topics of a file with their first lines (0 in XML).
 
-    Parameters
-    ----------
-    path : Path
-        Plain or gzip-compressed.
-    fields : tuple of str, or None
-        Tags of the text (``title``, ``desc``) in this order, in any case; None for ``query``, or else ``title``, or
-        else the text of the topic itself.
-
-    Raises
-    ------
-    MalformedRecordError
-        If a topic is not closed, has no number or no text, or XML is not well-formed or too long.
-    UnknownNameError
-        If no topic has a selected field.
+    `fields` are tags of the text (``title``, ``desc``) in this order, in any case; None for ``query``, or else
+    ``title``, or else the text of the topic itself.
     """
     classic = looks_classic(path)
     if classic is None:
@@ -168,12 +156,8 @@ def _line_starts(text: str) -> set[str]:
 def _classic_fields(text: str, names: Set[str], inline: Set[str]) -> dict[str, str]:
     """Return the fields of a topic; a tag that begins no field, as in ``vector<int>``, is a part of the text.
 
-    Parameters
-    ----------
-    text : str
-        Lines of the topic.
-    names, inline : set of str
-        Tags that begin a field at the start of a line, and inside a line. Where no field is open, each tag does.
+    The tags in `names` begin a field at the start of a line, those in `inline` inside a line. Where no field is open,
+    each tag does.
     """
     fields: dict[str, str] = {}
     name, start = "", 0

@@ -34,7 +34,7 @@ import numpy.typing as npt
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage
 from termwise.index import Index
-from termwise.text import Analysis, Analyzer, LowerCase, StopWords, WordAnalyzer
+from termwise.text import LOWER_CASE, Analysis, Analyzer, WordAnalyzer
 from termwise.weights import TermWeights
 
 MOST_TERMS = 5
@@ -244,7 +244,7 @@ class SimilarTerms:
         """Whether a term can be another string than a word in lower case, which has another distance."""
         analyzer = self.analyzer
         return isinstance(analyzer, WordAnalyzer) and not all(
-            isinstance(step, LowerCase | StopWords) for step in analyzer.steps
+            step == LOWER_CASE or step.name.startswith("stop:") for step in analyzer.steps
         )
 
     def written(self, term: SimilarTerm) -> Counter[str]:

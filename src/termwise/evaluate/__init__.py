@@ -1,6 +1,6 @@
 """Measures, paired comparisons of runs, latency, and reports."""
 
-from termwise.evaluate.comparison import Comparison, compare, compare_evaluations
+from termwise.evaluate.comparison import Comparison, compare
 from termwise.evaluate.contrast import Contrast, Correction, Criterion, Test, Verdict
 from termwise.evaluate.evaluation import Counts, Evaluation, Evaluator, MissingRule, TieRule, evaluate
 from termwise.evaluate.html import comparison_html, evaluation_html
@@ -44,7 +44,6 @@ __all__ = [
     "benjamini_hochberg",
     "bonferroni",
     "compare",
-    "compare_evaluations",
     "comparison_html",
     "comparison_latex",
     "comparison_text",

@@ -14,15 +14,15 @@ a baseline, runs·(runs - 1)/2 for all pairs. Comparisons with an undefined p ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, combinations
-from typing import TYPE_CHECKING, Literal, final
+from typing import Literal, final
 
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownNameError
 from termwise.evaluate.contrast import DEFAULT_CRITERION, Contrast, Criterion
-from termwise.evaluate.evaluation import Evaluation, Evaluator, MissingRule, TieRule
+from termwise.evaluate.evaluation import Evaluation
 from termwise.evaluate.formats import json_line, shortlist
 from termwise.evaluate.multiple_testing import bonferroni, holm
 from termwise.evaluate.paired_tests import (
@@ -33,10 +33,6 @@ from termwise.evaluate.paired_tests import (
     sign_flip_p,
 )
 from termwise.fixes import Fix
-from termwise.records import Exclusion, Qrel, Run
-
-if TYPE_CHECKING:
-    from ir_measures import Measure
 
 
 @final
@@ -148,36 +144,25 @@ class Comparison:
 
 
 def compare(
-    runs: Sequence[Run],
-    qrels: Iterable[Qrel],
-    measures: Iterable[str | Measure],
+    evaluations: Sequence[Evaluation],
     *,
     baseline: str | None = None,
     pairs: Literal["baseline", "all"] = "baseline",
-    missing: MissingRule = "zero",
-    exclude: Exclusion = None,
-    ties: TieRule = "ranking",
     confidence: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
-    """Compare runs query by query.
+    """Compare evaluated runs query by query.
 
     Parameters
     ----------
-    runs : sequence of Run
-        At least two, with distinct names.
-    qrels : iterable of Qrel
-        The judgments.
-    measures : iterable of str or ir_measures.Measure
-        Measures or their names, see :func:`~termwise.evaluate.parse_measures`.
+    evaluations : sequence of Evaluation
+        At least two, of runs with distinct names, with the same measures. Only queries in all evaluations are compared,
+        and all averages are over these queries.
     baseline : str, optional
         Name of the baseline run; the first run by default.
     pairs : {"baseline", "all"}, optional
         Compare each run with the baseline, or all pairs of runs (the earlier run is the baseline of a pair).
-    missing, exclude, ties
-        As in :func:`~termwise.evaluate.evaluate`. With ``missing="skip"`` only queries in all runs are compared, and
-        all averages are over these queries.
     confidence : float, optional
         Level of the intervals, between 0 and 1.
     resamples : int, optional
@@ -193,68 +178,24 @@ def compare(
     Raises
     ------
     ParameterError, UnknownNameError, DuplicateIdError
-        If there are fewer than two runs, two runs have the same name, or an argument is out of range.
+        If there are fewer than two runs, two runs have the same name, the measures differ, or an argument is out of
+        range.
     DataError
-        As in :func:`~termwise.evaluate.evaluate`, or if with ``missing="skip"`` no query is in every run.
+        If no query is in all evaluations, which can occur with ``missing="skip"``.
 
     Examples
     --------
+    >>> from termwise.evaluate import Evaluator
     >>> from termwise.records import Qrel, Ranking, Run
-    >>> qrels = [Qrel(q, "a", 1) for q in ("q1", "q2", "q3")]
-    >>> def run(name, orders):
-    ...     return Run([Ranking(list(o), [2, 1], query_id=f"q{i}") for i, o in enumerate(orders, 1)], name)
-    >>> result = compare([run("old", ["ba", "ba", "ab"]), run("new", ["ab", "ab", "ab"])], qrels, ["RR"])
+    >>> evaluator = Evaluator([Qrel(q, "a", 1) for q in ("q1", "q2", "q3")], ["RR"])
+    >>> def evaluated(name, orders):
+    ...     rankings = [Ranking(list(o), [2, 1], query_id=f"q{i}") for i, o in enumerate(orders, 1)]
+    ...     return evaluator.evaluate(Run(rankings, name))
+    >>> result = compare([evaluated("old", ["ba", "ba", "ab"]), evaluated("new", ["ab", "ab", "ab"])])
     >>> contrast = result.contrasts[0]
     >>> round(contrast.difference, 4), contrast.wins, contrast.ties, contrast.losses
     (0.3333, 2, 1, 0)
     >>> contrast.p_permutation
-    0.5
-    """
-    names = [run.name for run in runs]
-    chosen = _checked_baseline(names, baseline, pairs, confidence, resamples, seed)
-    evaluator = Evaluator(qrels, measures, missing=missing, exclude=exclude, ties=ties)
-    evaluations = [evaluator.evaluate(run) for run in runs]
-    return _compared(evaluations, chosen, pairs, confidence, resamples, seed)
-
-
-def compare_evaluations(
-    evaluations: Sequence[Evaluation],
-    *,
-    baseline: str | None = None,
-    pairs: Literal["baseline", "all"] = "baseline",
-    confidence: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-) -> Comparison:
-    """Compare evaluated runs query by query.
-
-    Parameters
-    ----------
-    evaluations : sequence of Evaluation
-        At least two, of runs with distinct names, with the same measures. Only queries in all evaluations are compared.
-    baseline, pairs, confidence, resamples, seed
-        As in :func:`compare`.
-
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    ParameterError, UnknownNameError, DuplicateIdError
-        As in :func:`compare`, or if the measures differ.
-    DataError
-        If no query is in all evaluations.
-
-    Examples
-    --------
-    >>> from termwise.evaluate import evaluate
-    >>> from termwise.records import Qrel, Ranking, Run
-    >>> qrels = [Qrel("q1", "a", 1), Qrel("q2", "a", 1)]
-    >>> def measured(name, order):
-    ...     rankings = [Ranking(list(order), [2, 1], query_id=query_id) for query_id in ("q1", "q2")]
-    ...     return evaluate(Run(rankings, name), qrels, ["RR"])
-    >>> compare_evaluations([measured("old", "ba"), measured("new", "ab")]).contrasts[0].difference
     0.5
     """
     names = [evaluation.run for evaluation in evaluations]
@@ -266,19 +207,8 @@ def compare_evaluations(
                 "compared runs need the same measures",
                 facts=[(e.run, ", ".join(e.measures)) for e in (first, evaluation)],
             )
-    return _compared(evaluations, chosen, pairs, confidence, resamples, seed)
-
-
-def _compared(
-    evaluations: Sequence[Evaluation],
-    baseline: str,
-    pairs: Literal["baseline", "all"],
-    confidence: float,
-    resamples: int,
-    seed: int,
-) -> Comparison:
     shared = _over_shared_queries(evaluations)
-    comparison = Comparison(shared, baseline, pairs, (), confidence, resamples, seed)
+    comparison = Comparison(shared, chosen, pairs, (), confidence, resamples, seed)
     contrasts = chain.from_iterable(_contrasts(comparison, measure) for measure in comparison.measures)
     return replace(comparison, contrasts=tuple(contrasts))
 

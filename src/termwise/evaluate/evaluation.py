@@ -38,7 +38,7 @@ import numpy.typing as npt
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, DuplicateIdError, ParameterError
 from termwise.evaluate.formats import json_line, shortlist
-from termwise.evaluate.measures import LARGEST_RELEVANCE, is_count, parse_measures
+from termwise.evaluate.measures import LARGEST_RELEVANCE, is_count, parse_measures, provider_of
 from termwise.records import ExcludedDocuments, Exclusion, Qrel, Ranking, Run
 from termwise.validation import check_run
 
@@ -479,7 +479,7 @@ def _evaluators(measures: Sequence[Measure], table: dict[str, dict[str, int]]) -
     # in the same evaluator, depending on the order of a set.
     groups: dict[tuple[str, bool], list[Measure]] = {}
     for measure in measures:
-        by_trec_eval = _provider(measure).NAME == "pytrec_eval"
+        by_trec_eval = provider_of(measure).NAME == "pytrec_eval"
         key = str(measure) if "gains" in measure.params else "pytrec_eval" if by_trec_eval else "others"
         groups.setdefault((key, bool(measure.params.get("judged_only"))), []).append(measure)
     evaluators: list[_Group] = []
@@ -507,13 +507,6 @@ def _of_all_documents(measure: Measure) -> Measure:
     family = measures.registry[measure.NAME]
     made: Measure = family(**parameters) if parameters else family
     return made
-
-
-def _provider(measure: Measure) -> Any:
-    """Return the first available provider of a measure, as ir_measures does."""
-    import ir_measures
-
-    return next(p for p in ir_measures.DefaultPipeline.providers if p.supports(measure) and p.is_available())
 
 
 def _without_relevant(measure: Measure, documents: int) -> float:

@@ -36,14 +36,7 @@ UNDEFINED = "–"
 
 
 def format_value(value: Value, style: NumberStyle) -> str:
-    """Write one value.
-
-    Parameters
-    ----------
-    value : str, int, float or None
-        A fraction for ``percent``: 0.029 is written ``+2.9%``.
-    style : str
-        A style of the table above.
+    """Write one value in a style of the table above; the value of ``percent`` is a fraction, 0.029 for ``+2.9%``.
 
     Examples
     --------

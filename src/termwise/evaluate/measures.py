@@ -110,7 +110,7 @@ def parse_measures(names: Iterable[str | Measure]) -> tuple[Measure, ...]:
     if not measures:
         raise ParameterError("there is no measure", fixes=["give one, for example nDCG@10"])
     for measure in measures.values():
-        _require_provider(measure)
+        provider_of(measure)
     return tuple(measures.values())
 
 
@@ -276,14 +276,16 @@ def _range(key: str, value: Any) -> str | None:
     return None
 
 
-def _require_provider(measure: Measure) -> None:
+def provider_of(measure: Measure) -> Any:
+    """Return the first available provider of a measure, as ir_measures does; raise an error if there is none."""
     import ir_measures
 
     supporting = [
         provider for provider in ir_measures.DefaultPipeline.providers if provider.supports(measure)
     ]
-    if any(provider.is_available() for provider in supporting):
-        return
+    available = next((provider for provider in supporting if provider.is_available()), None)
+    if available is not None:
+        return available
     settings = ", ".join(f"{key}={value!r}" for key, value in measure.params.items())
     shown = f"{measure.NAME}({settings})"
     if not supporting:

@@ -55,17 +55,9 @@ Values = npt.NDArray[np.float64]
 
 
 def paired_differences(before: Values, after: Values) -> Values:
-    """Return ``after - before``, with rounding errors set to 0.
+    """Return ``after - before``, read-only, with rounding errors set to 0.
 
-    Parameters
-    ----------
-    before, after : ndarray of shape (n,), float64
-        Values of one measure for the same queries in the same order.
-
-    Returns
-    -------
-    ndarray of shape (n,), float64
-        Read-only.
+    Both arguments are values of one measure for the same n queries in the same order, of shape (n,).
 
     Examples
     --------
@@ -80,11 +72,6 @@ def paired_differences(before: Values, after: Values) -> Values:
 
 def paired_t(before: Values, after: Values) -> tuple[float | None, float | None, float | None]:
     """Return t, its two-sided p and Cohen's d_z; all None if the differences do not vary.
-
-    Parameters
-    ----------
-    before, after : ndarray of shape (n,), float64
-        As in `paired_differences`.
 
     Examples
     --------
@@ -105,14 +92,7 @@ def paired_t(before: Values, after: Values) -> tuple[float | None, float | None,
 def sign_flip_p(differences: Values, *, resamples: int, seed: int) -> float | None:
     """Return the two-sided p of the sign-flip test, in (0, 1]; None with fewer than two queries.
 
-    Parameters
-    ----------
-    differences : ndarray of shape (n,), float64
-        One per query.
-    resamples : int
-        Number of sign patterns to sample; all patterns are used if there are fewer.
-    seed : int
-        Seed of the sampling.
+    `resamples` sign patterns are sampled; all patterns are used if there are fewer.
 
     Examples
     --------
@@ -143,19 +123,7 @@ def sign_flip_p(differences: Values, *, resamples: int, seed: int) -> float | No
 def mean_interval(
     differences: Values, *, confidence: float, resamples: int, seed: int
 ) -> tuple[float | None, float | None]:
-    """Return the bounds of the mean difference; both None if the differences do not vary.
-
-    Parameters
-    ----------
-    differences : ndarray of shape (n,), float64
-        One per query.
-    confidence : float
-        Level of the interval, between 0 and 1.
-    resamples : int
-        Number of bootstrap samples.
-    seed : int
-        Seed of the sampling.
-    """
+    """Return the bounds of the mean difference; both None if the differences do not vary."""
     if not _vary(differences):
         return None, None
     from scipy.stats import bootstrap

@@ -129,9 +129,6 @@ def _measure_columns(measures: Iterable[str]) -> tuple[Column, ...]:
     return tuple(Column(name, name, measure_style(name)) for name in measures)
 
 
-_COUNT_TITLES = {"missing": "without results"}
-
-
 def summary_table(evaluations: Sequence[Evaluation]) -> Table:
     """Return one row per run: averages, and numbers of queries and documents.
 
@@ -144,7 +141,10 @@ def summary_table(evaluations: Sequence[Evaluation]) -> Table:
         (
             Column("run", "Run", "text"),
             *_measure_columns(measures),
-            *(Column(key, _COUNT_TITLES.get(key, key.replace("_", " ")), "count") for key in counts),
+            *(
+                Column(key, "without results" if key == "missing" else key.replace("_", " "), "count")
+                for key in counts
+            ),
         ),
         tuple(
             (e.run, *(e.means[name] for name in measures), *(getattr(e.counts, key) for key in counts))

@@ -78,14 +78,15 @@ def explain(
         window = chunk_window(index, ordinal, chunk, whole)
         text = text_of_chunk(whole, window)
         best = best_window(index, vector, chunk)
+        contributions = _contributions(
+            index, encoder, vector, chunk, best, query_spans, added, text, fields, translations
+        )
         explanation = Explanation(
             query=query,
             doc_id=doc_id,
             score=float(scores[position]),
             constant=vector.constant,
-            contributions=_contributions(
-                index, encoder, vector, chunk, best, query, query_spans, added, text, fields, translations
-            ),
+            contributions=_largest_first(_with_pieces(contributions, query, text)),
             unknown=tuple(sorted(unknown)),
             text=text,
             windows=() if best is None else (_window(best, index, encoder, text),),
@@ -133,13 +134,12 @@ def _contributions(
     vector: QueryVector,
     ordinal: int,
     best: BestWindow | None,
-    query: str,
     query_spans: Mapping[str, tuple[Span, ...]],
     added: Mapping[str, Origin],
     text: str | None,
     fields: DocumentFields | None,
     translations: TranslationShares | None,
-) -> tuple[Contribution, ...]:
+) -> list[Contribution]:
     if text is None:
         spans, translations = {}, None
     elif fields is None:
@@ -147,10 +147,7 @@ def _contributions(
     else:
         spans = fields.spans(encoder.analyzer, text)
     if index.term_vectors is not None:
-        by_vectors = _vector_contributions(
-            index, vector, best, query_spans, added, None if text is None else spans
-        )
-        return _largest_first(_with_pieces(by_vectors, query, text))
+        return _vector_contributions(index, vector, best, query_spans, added, None if text is None else spans)
     terms, impacts = index.row(ordinal)
     impact_of = dict(zip(terms.tolist(), impacts.tolist(), strict=True))
     always_exact = index.manifest.encoder.model.exact
@@ -194,7 +191,7 @@ def _contributions(
                 score=vector.background * bias * vector.unit,
             )
         )
-    return _largest_first(_with_pieces(contributions, query, text))
+    return contributions
 
 
 def _vector_contributions(

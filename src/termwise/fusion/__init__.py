@@ -1,5 +1,6 @@
 """Fusion of runs and of indexes: weighted sums of normalised scores, learned weights, and reciprocal ranks."""
 
+from termwise.fusion.coordinate_ascent import Starts
 from termwise.fusion.index_weights import index_weights
 from termwise.fusion.indexes import fuse_indexes
 from termwise.fusion.interpolation import fuse, interpolate
@@ -21,6 +22,7 @@ __all__ = [
     "Learned",
     "Oracle",
     "QueryScales",
+    "Starts",
     "TunedTable",
     "Tuning",
     "cross_validated_run",

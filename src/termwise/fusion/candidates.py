@@ -69,17 +69,10 @@ def weighted_sum(scores: Floats, weights: Sequence[float]) -> Floats:
 
 
 def tie_order(positions: npt.NDArray[np.int32], weights: Sequence[float]) -> npt.NDArray[np.int64]:
-    """Return the order of documents with equal scores.
+    """Return the order of documents with equal scores, for the positions of `Candidates` and one weight per run.
 
     It is the order of the first run, followed by the new documents of the next run, and so on; runs with weight 0 come
     last.
-
-    Parameters
-    ----------
-    positions : ndarray of shape (runs, n), int32
-        See `Candidates`.
-    weights : sequence of float
-        One per run.
     """
     leading = sorted(range(len(weights)), key=lambda run: weights[run] == 0)
     if leading == list(range(len(leading))):
@@ -98,19 +91,10 @@ def gather(
     queries: QueryScales | Sequence[QueryScales | None] | None,
     only: Collection[str] | None = None,
 ) -> Iterator[Candidates]:
-    """Yield the fused documents, query by query.
+    """Yield the fused documents in the order of the queries of the first run, then the new queries of the next, etc.
 
-    Parameters
-    ----------
-    runs, missing, scaling, documents, queries
-        See `fuse`.
-    only : collection of str, optional
-        Yield only these queries; global normalisation still uses all queries of a run.
-
-    Yields
-    ------
-    Candidates
-        In the order of the queries of the first run, followed by the new queries of the second, and so on.
+    With `only`, other queries are left out, but global normalisation still uses all queries of a run. See `fuse` for
+    the other parameters.
     """
     if not runs:
         raise ParameterError("there is no run to fuse", fixes=["give one or more runs"])

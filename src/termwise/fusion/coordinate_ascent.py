@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import final
 
 import numpy as np
 
@@ -32,66 +33,54 @@ ROUNDS = 50
 _POINTS = tuple(number / 20 for number in range(21))
 
 
+@final
 @dataclass(frozen=True)
-class Ascent:
-    """Result of an ascent.
-
-    Attributes
-    ----------
-    weights : tuple of float
-        One per run; their absolute values sum to 1.
-    value : float
-        Mean of the measure with these weights.
-    starts : tuple of float
-        Value reached from each start.
-    """
-
-    weights: tuple[float, ...]
-    value: float
-    starts: tuple[float, ...]
-
-
-def ascent(
-    objective: Objective, *, seed: int = 0, restarts: int = 5, progress: Progress = no_progress
-) -> Ascent:
-    """Find weights by coordinate ascent.
+class Starts:
+    """Starts of an ascent.
 
     Parameters
     ----------
-    objective : Objective
-        Function to maximise.
+    number : int, optional
+        Number of starts, with the one of equal weights: 1 to 1,000. More take longer and may find better weights.
     seed : int, optional
         Seed of the random starts.
-    restarts : int, optional
-        Number of starts, with the one of equal weights: 1 to 1,000.
-    progress : callable, optional
-        Called with the stage (round and value), finished starts, and their number.
-
-    Returns
-    -------
-    Ascent
-        Result of the best start; the first if several are equal.
 
     Raises
     ------
     ParameterError
-        If `restarts` or `seed` is out of range.
+        If a number is out of range.
     """
-    check_count("restarts", restarts, most=MOST_STARTS)
-    check_count("seed", seed, least=0)
-    generator = np.random.default_rng(seed)
+
+    number: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_count("number", self.number, most=MOST_STARTS)
+        check_count("seed", self.seed, least=0)
+
+
+DEFAULT_STARTS = Starts()
+
+
+def ascent(
+    objective: Objective, starts: Starts = DEFAULT_STARTS, *, progress: Progress = no_progress
+) -> tuple[tuple[float, ...], float]:
+    """Find weights by coordinate ascent, whose absolute values sum to 1, and the mean of the measure with them.
+
+    This is the result of the best start, the first if several are equal.
+    """
+    generator = np.random.default_rng(starts.seed)
     runs = objective.runs
     results = []
-    for start in range(restarts):
+    for start in range(starts.number):
         weights, order = np.full(runs, 1 / runs), np.arange(runs)
         if start > 0:
             weights, order = generator.dirichlet(np.ones(runs)), generator.permutation(runs)
-        report = partial(_report, progress, start, restarts)
+        report = partial(_report, progress, start, starts.number)
         results.append(_climb(objective, tuple(weights.tolist()), order.tolist(), report))
-    progress("ascent", restarts, restarts)
+    progress("ascent", starts.number, starts.number)
     best = max(value for _, value in results)
-    best_weights, value = next(result for result in results if result[1] >= best - EQUAL)
-    return Ascent(best_weights, value, tuple(value for _, value in results))
+    return next(result for result in results if result[1] >= best - EQUAL)
 
 
 def _report(progress: Progress, start: int, restarts: int, stage: str) -> None:

@@ -100,28 +100,25 @@ def index_weights(fusion: Fusion, indexes: Sequence[Index]) -> tuple[float, ...]
 
 def check_settings(fusion: Fusion, indexes: Sequence[Index]) -> None:
     """Raise `ParameterError` if an index lacks the settings that its weight, other than 0, was tuned with."""
-    for number, index in enumerate(indexes):
-        if fusion.weights[number] != 0:
-            _check_settings(fusion, number, index)
-
-
-def _check_settings(fusion: Fusion, number: int, index: Index) -> None:
-    described = index.manifest.encoder
-    built = described.model.parameters
-    tuned, table = fusion.settings[number], fusion.tables[number]
-    differences = [
-        (name, f"{built.get(name, 'none')}, tuned {tuned[name]}")
-        for name in tuned
-        if name not in built or built[name] != tuned[name]
-    ]
-    compiled = described.table
-    if table is not None and (compiled is None or compiled.id != table.id):
-        name = "none" if compiled is None else compiled.name
-        differences.append(("table", f"{name}, tuned with {table.name}"))
-    if differences:
-        built_with = {"model": "model1" if table is None else table.name, **tuned}
-        raise ParameterError(
-            "an index does not have the settings that its weight was tuned with",
-            facts=[("index", index.path), ("model", described.model.name or "unknown"), *differences],
-            fixes=[Fix.sentence("build it with these settings: {}", Fix.call("build_index", **built_with))],
-        )
+    for index, weight, tuned, table in zip(
+        indexes, fusion.weights, fusion.settings, fusion.tables, strict=True
+    ):
+        described = index.manifest.encoder
+        built, compiled = described.model.parameters, described.table
+        differences = [
+            (name, f"{built.get(name, 'none')}, tuned {tuned[name]}")
+            for name in tuned
+            if name not in built or built[name] != tuned[name]
+        ]
+        if table is not None and (compiled is None or compiled.id != table.id):
+            name = "none" if compiled is None else compiled.name
+            differences.append(("table", f"{name}, tuned with {table.name}"))
+        if weight != 0 and differences:
+            built_with = {"model": "model1" if table is None else table.name, **tuned}
+            raise ParameterError(
+                "an index does not have the settings that its weight was tuned with",
+                facts=[("index", index.path), ("model", described.model.name or "unknown"), *differences],
+                fixes=[
+                    Fix.sentence("build it with these settings: {}", Fix.call("build_index", **built_with))
+                ],
+            )

@@ -42,6 +42,8 @@ BATCH = 1 << 12
 CHUNK = 1 << 20
 """Weights per batch, of all indexes together; at least one document."""
 
+_BIAS = "the bias is multiplied by the number of known query terms, which would increase"
+
 Ordinals = npt.NDArray[np.int64]
 
 
@@ -114,7 +116,13 @@ def fuse_indexes(
     shares = checked_weights(weights, len(opened))
     check_folders([index.path for index in opened], Path(path))
     mixing = _mixing(opened, shares)
-    _check_postings(opened, mixing)
+    for index in opened:
+        if index.term_vectors is not None:
+            raise ParameterError(
+                "an index that ranks by vectors cannot be added to another one",
+                facts=[("index", index.path)],
+                fixes=[mixing],
+            )
     spec, weighting = _common_analyzer(opened, mixing), _common_weighting(opened, mixing)
     weighted = [(index, share) for index, share in zip(opened, shares, strict=True) if share != 0]
     parts = _Parts.of([index for index, _ in weighted], [share for _, share in weighted])
@@ -153,18 +161,10 @@ def fuse_indexes(
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Fused indexes in one numbering of terms.
+    """Fused indexes, those with a weight other than 0, in one numbering of terms.
 
-    Attributes
-    ----------
-    indexes : list of Index
-        Indexes with a weight other than 0.
-    weights : list of float
-        One per index.
-    vocabulary : Vocabulary
-        Union of the vocabularies.
-    numbers : list of ndarray of shape (terms, or terms + 1 with a background term), int32
-        Per index, the new number of each of its terms.
+    `vocabulary` is the union of the vocabularies. `numbers` has for each index the new number of each of its terms, and
+    of its background term if it has one: an array of int32.
     """
 
     indexes: list[Index]
@@ -186,7 +186,18 @@ class _Parts:
             new = known[index.manifest.vocabulary]
             if index.manifest.background:
                 if len(new) < len(vocabulary):
-                    raise _missing_terms(indexes, weights, index, len(vocabulary))
+                    raise VocabularyMismatchError(
+                        "an index with a document bias must have all terms of the others",
+                        facts=[
+                            ("index", f"{index.path}  {index.manifest.terms:,} terms"),
+                            ("all", f"{len(vocabulary):,} terms"),
+                            ("reason", _BIAS),
+                        ],
+                        fixes=[
+                            _mixing(indexes, weights),
+                            "use an analyzer with a fixed vocabulary, such as wordpiece",
+                        ],
+                    )
                 new = np.append(new, np.int32(len(vocabulary)))
             numbers.append(new)
         return cls(indexes, weights, vocabulary, numbers)
@@ -227,12 +238,7 @@ class _Parts:
     def rows(self, ordinals_by_index: Sequence[Ordinals], doc_ids: Sequence[str]) -> TermWeights:
         """Return the weighted sums of the rows of documents, added in double precision in the order of the indexes.
 
-        Parameters
-        ----------
-        ordinals_by_index : sequence of ndarray of shape (n,), int64
-            Per index, the ordinals of the documents.
-        doc_ids : sequence of str of length n
-            Identifiers of the documents, for errors.
+        `ordinals_by_index` are the ordinals of the n documents in each index, and `doc_ids` are for errors.
         """
         width = len(self.vocabulary) + 1
         keys, values = [], []
@@ -252,26 +258,22 @@ class _Parts:
         rows, terms = np.divmod(key[first], width)
         negative = np.flatnonzero(sums < 0)
         if len(negative):
-            raise self._negative_sum(
-                doc_ids[rows[negative[0]]], int(terms[negative[0]]), float(sums[negative[0]])
+            place = negative[0]
+            raise WeightError(
+                "a weighted sum is negative, which an index cannot store",
+                facts=[
+                    ("document", doc_ids[rows[place]]),
+                    ("term", repr(self.vocabulary.token(int(terms[place])))),
+                    ("sum", float(sums[place])),
+                    ("weights", ", ".join(map(str, self.weights))),
+                ],
+                fixes=[
+                    "omit the index with the negative weight, and learn the weights again",
+                    "fuse runs, which allow any weights",
+                ],
             )
         indptr = np.searchsorted(rows, np.arange(len(doc_ids) + 1))
         return TermWeights(indptr, terms, sums, self.vocabulary.id)
-
-    def _negative_sum(self, doc_id: str, term: int, weight: float) -> WeightError:
-        return WeightError(
-            "a weighted sum is negative, which an index cannot store",
-            facts=[
-                ("document", doc_id),
-                ("term", repr(self.vocabulary.token(term))),
-                ("sum", weight),
-                ("weights", ", ".join(map(str, self.weights))),
-            ],
-            fixes=[
-                "omit the index with the negative weight, and learn the weights again",
-                "fuse runs, which allow any weights",
-            ],
-        )
 
 
 def _write_rows(
@@ -401,23 +403,6 @@ def _common_weighting(indexes: Sequence[Index], mixing: Fix) -> str:
     return str(first)
 
 
-def _missing_terms(
-    indexes: Sequence[Index], weights: Sequence[float], index: Index, terms: int
-) -> VocabularyMismatchError:
-    return VocabularyMismatchError(
-        "an index with a document bias must have all terms of the others",
-        facts=[
-            ("index", f"{index.path}  {index.manifest.terms:,} terms"),
-            ("all", f"{terms:,} terms"),
-            ("reason", "the bias is multiplied by the number of known query terms, which would increase"),
-        ],
-        fixes=[
-            _mixing(indexes, weights),
-            "use an analyzer with a fixed vocabulary, such as wordpiece",
-        ],
-    )
-
-
 def check_indexes(indexes: Sequence[str | Path | Index]) -> None:
     """Raise `ParameterError` for anything but two or more indexes."""
     usable = isinstance(indexes, Sequence) and not isinstance(indexes, str)
@@ -430,16 +415,6 @@ def check_indexes(indexes: Sequence[str | Path | Index]) -> None:
         raise ParameterError(
             "there is nothing to fuse", facts=[("indexes", len(indexes))], fixes=["give two indexes or more"]
         )
-
-
-def _check_postings(opened: Sequence[Index], mixing: Fix) -> None:
-    for index in opened:
-        if index.term_vectors is not None:
-            raise ParameterError(
-                "an index that ranks by vectors cannot be added to another one",
-                facts=[("index", index.path)],
-                fixes=[mixing],
-            )
 
 
 def check_folders(indexes: Sequence[Path], path: Path) -> None:

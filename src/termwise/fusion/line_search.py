@@ -75,13 +75,7 @@ def best_on_line(
 def best_share(
     objective: Objective, method: Literal["sweep", "grid"], *, progress: Progress = no_progress
 ) -> Choice:
-    """Return the best alpha for two runs: exactly with ``sweep``, of `TENTHS` with ``grid``.
-
-    Raises
-    ------
-    ParameterError
-        If there are not two runs, or the measure has no exact search.
-    """
+    """Return the best alpha for two runs: exactly with ``sweep``, of `TENTHS` with ``grid``."""
     if objective.runs != 2:
         raise ParameterError(
             f"{method} needs two runs", facts=[("runs", objective.runs)], fixes=[Fix.use(method="ascent")]

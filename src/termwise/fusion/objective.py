@@ -111,15 +111,7 @@ class RankedObjective:
     def curve(
         self, at_one: Sequence[float], at_zero: Sequence[float], *, progress: Progress = no_progress
     ) -> AlphaCurve:
-        """Return the measure on the line between two weight vectors.
-
-        Parameters
-        ----------
-        at_one, at_zero : sequence of float
-            At alpha the weights are ``alpha * at_one + (1 - alpha) * at_zero``.
-        progress : callable, optional
-            Called with a stage name, finished queries, and their number.
-        """
+        """Return the measure on a line, where the weights at alpha are ``alpha * at_one + (1 - alpha) * at_zero``."""
         first, second = weighted_sum(self.scores, at_one), weighted_sum(self.scores, at_zero)
         if max(np.abs(first).max(initial=0), np.abs(second).max(initial=0)) > _LARGEST:
             raise WeightError(
@@ -153,17 +145,7 @@ class RankedObjective:
 @final
 @dataclass(frozen=True, eq=False)
 class MeasuredObjective:
-    """Mean of a measure computed by :mod:`termwise.evaluate`.
-
-    Attributes
-    ----------
-    measure, runs, query_ids
-        See `RankedObjective`.
-    candidates : tuple of Candidates
-        Judged queries with fused documents.
-    evaluator : Evaluator
-        Judgments and measure.
-    """
+    """Mean of a measure computed by :mod:`termwise.evaluate`; `candidates` are judged queries with fused documents."""
 
     measure: str
     runs: int

@@ -92,16 +92,8 @@ class QueryScales:
 class Scaler:
     """Scaling of one run, with its statistics over all queries.
 
-    Attributes
-    ----------
-    scaling : str
-        One of `Scaling`.
-    run : str
-        Name of the run, for errors.
-    moments : tuple of two floats or None
-        For ``global``: mean and deviation; None if all scores of the run are equal.
-    divisors : mapping of str to float or None
-        For ``idf`` and ``query-length``: the divisor of each query.
+    `moments` are mean and deviation for ``global``, or None if all scores of the run are equal; `divisors` are those of
+    the queries for ``idf`` and ``query-length``.
     """
 
     scaling: Scaling

@@ -19,10 +19,10 @@ from termwise.errors import DataError, ParameterError, UnknownIdError
 from termwise.fixes import Fix
 from termwise.fusion.line_search import no_exact_sweep
 from termwise.fusion.objective import RankedObjective, check_relevant, objective_of
-from termwise.fusion.scaling import QueryScales, Scaling
+from termwise.fusion.scaling import QueryScales, Scaling, scalings_of
 from termwise.fusion.step_function import EQUAL, AlphaCurve
 from termwise.fusion.weight_learning import fold_masks, learn
-from termwise.fusion.weights_file import Fusion, Learned, Settings, TunedTable
+from termwise.fusion.weights_file import Fusion, Learned, Settings
 from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Query, Ranking, Run
 from termwise.search.candidates import rank_candidates
@@ -93,10 +93,7 @@ def tune(
     self_translations: Sequence[float] = SELF_TRANSLATIONS,
     lambdas: Sequence[float] = LAMBDAS,
     scaling: Scaling | Sequence[Scaling] = "z",
-    scales: QueryScales | Sequence[QueryScales | None] | None = None,
     folds: int = 5,
-    name: str = "model1",
-    table: TunedTable | None = None,
     progress: Progress = no_progress,
 ) -> Tuning:
     """Choose p, lambda and the fusion weights together.
@@ -115,20 +112,17 @@ def tune(
         A measure with an exact sweep: nDCG, AP, RR, P, R or Success, with or without a cutoff.
     self_translations, lambdas : sequence of float, optional
         The grid: values of p, from 0 to 1, and of lambda, from 0 to below 1.
-    scaling, scales : optional
-        `scaling` and `queries` of `fuse`.
+    scaling : str or sequence of str, optional
+        See `fuse`; the divisors of ``idf`` and ``query-length`` are those of the documents of `scorer`.
     folds : int, optional
         Number of folds of the cross-validated estimate, at least 2; 0 for no estimate.
-    name : str, optional
-        Name of the translation scorer in the fusion.
-    table : TunedTable, optional
-        Name and identity of the translation table, stored in the fusion.
     progress : callable, optional
         Called with a stage name, finished items, and their number.
 
     Returns
     -------
     Tuning
+        The second run of its fusion, ``model1``, is that of the translation.
 
     Raises
     ------
@@ -145,12 +139,14 @@ def tune(
     """
     grid = _checked_grid(self_translations, lambdas)
     check("folds", folds, folds == 0 or is_whole_number(folds, least=2), "0, or a whole number of at least 2")
-    judgments = list(qrels)
+    judgments, queries = list(qrels), list(queries)
     gathered = _gather(scorer, first, queries, judgments, progress)
+    scalings = scalings_of(scaling, 2)
+    scales = QueryScales.of(scorer.documents, queries) if {"idf", "query-length"} & set(scalings) else None
 
     def curve_of(p: float, lambda_: float) -> AlphaCurve:
-        runs = [first, _score(gathered, p, lambda_, name)]
-        objective = objective_of(runs, judgments, measure, missing="drop", scaling=scaling, queries=scales)
+        runs = [first, _score(gathered, p, lambda_)]
+        objective = objective_of(runs, judgments, measure, missing="drop", scaling=scalings, queries=scales)
         if not isinstance(objective, RankedObjective):
             raise no_exact_sweep(
                 objective.measure, [Fix.use("use {}, or another of these", measure="nDCG@10")]
@@ -172,18 +168,18 @@ def tune(
     highest = max(cell.value for cell in cells)
     best = next(cell for cell in cells if cell.value >= highest - EQUAL)
     fusion = learn(
-        [first, _score(gathered, best.self_translation, best.lambda_, name)],
+        [first, _score(gathered, best.self_translation, best.lambda_)],
         judgments,
         method="sweep",
         measure=measure,
         missing="drop",
-        scaling=scaling,
+        scaling=scalings,
         queries=scales,
     )
     learned = cast(Learned, fusion.learned)
     if validation is not None:
         learned = replace(learned, estimate=validation.estimate(), folds=folds)
-    fusion = replace(fusion, learned=learned, settings=({}, _settings(scorer, best)), tables=(None, table))
+    fusion = replace(fusion, learned=learned, settings=({}, _settings(scorer, best)))
     return Tuning(tuple(cells), best, fusion)
 
 
@@ -245,9 +241,9 @@ def _gather(
     return gathered
 
 
-def _score(gathered: Iterable[tuple[Ranking, TranslationParts]], p: float, lambda_: float, name: str) -> Run:
+def _score(gathered: Iterable[tuple[Ranking, TranslationParts]], p: float, lambda_: float) -> Run:
     rankings = (rank_candidates(r.doc_ids, parts.scores(p, lambda_), r.query_id) for r, parts in gathered)
-    return Run(rankings, name)
+    return Run(rankings, "model1")
 
 
 def _settings(scorer: TranslationScorer, best: Cell) -> Settings:

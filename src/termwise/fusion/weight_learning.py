@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
 from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choice
-from termwise.fusion.coordinate_ascent import ascent
+from termwise.fusion.coordinate_ascent import DEFAULT_STARTS, Starts, ascent
 from termwise.fusion.line_search import best_share
 from termwise.fusion.objective import check_relevant, objective_of
 from termwise.fusion.scaling import QueryScales, Scaling, deviation_of, scalings_of
@@ -35,8 +35,7 @@ def learn(
     scaling: Scaling | Sequence[Scaling] = "z",
     documents: FusedDocuments = "first",
     queries: QueryScales | Sequence[QueryScales | None] | None = None,
-    seed: int = 0,
-    restarts: int = 5,
+    starts: Starts = DEFAULT_STARTS,
     progress: Progress = no_progress,
 ) -> Fusion:
     """Learn the weights of runs that maximise the mean of a measure over judged queries.
@@ -55,8 +54,8 @@ def learn(
         Measure or its name, see :func:`~termwise.evaluate.parse_measures`.
     missing, scaling, documents, queries
         See `fuse`.
-    seed, restarts : int, optional
-        For ``ascent``: seed of the random starts, and number of starts.
+    starts : Starts, optional
+        For ``ascent``: number of starts, and seed of the random ones.
     progress : callable, optional
         Called with a stage name, finished items and their number: queries, points or starts.
 
@@ -100,9 +99,8 @@ def learn(
         progress=progress,
     )
     if method == "ascent":
-        result = ascent(objective, seed=seed, restarts=restarts, progress=progress)
-        weights, value = result.weights, result.value
-        origin: dict[str, Any] = {"seed": seed, "restarts": restarts}
+        weights, value = ascent(objective, starts, progress=progress)
+        origin: dict[str, Any] = {"seed": starts.seed, "restarts": starts.number}
     else:
         choice = best_share(objective, method, progress=progress)
         weights, value = (choice.alpha, 1 - choice.alpha), choice.value
@@ -137,15 +135,9 @@ def learn(
 def cross_validated_run(
     runs: Sequence[Run],
     qrels: Iterable[Qrel],
+    learner: Callable[[Sequence[Run], Sequence[Qrel]], Fusion],
     *,
     folds: int,
-    method: Method,
-    measure: str | Measure = "nDCG@10",
-    missing: MissingScore,
-    scaling: Scaling | Sequence[Scaling] = "z",
-    documents: FusedDocuments = "first",
-    seed: int = 0,
-    restarts: int = 5,
     progress: Progress = no_progress,
 ) -> Run:
     """Fuse every judged query with weights that were learned on the queries of the other folds.
@@ -155,8 +147,10 @@ def cross_validated_run(
 
     Parameters
     ----------
-    runs, qrels, method, measure, missing, scaling, documents, seed, restarts
+    runs, qrels
         See `learn`.
+    learner : callable
+        Learns weights on some of the queries: `learn` with its options, by ``functools.partial``.
     folds : int
         Number of folds, at least 2. The fold of a query depends on the identifiers of all queries, not on their order.
     progress : callable, optional
@@ -170,18 +164,20 @@ def cross_validated_run(
     Raises
     ------
     ParameterError
-        If there are fewer such queries than folds, or an argument is out of range.
+        If there are fewer such queries than folds, or `folds` is out of range.
     TermwiseError
-        See `learn`; a `DataError` if the queries outside of a fold have no relevant document.
+        Errors of `learner`; a `DataError` if the queries outside of a fold have no relevant document.
 
     Examples
     --------
+    >>> from functools import partial
     >>> from termwise.records import Qrel, Ranking
     >>> queries = ["q1", "q2", "q3"]
     >>> one = Run([Ranking(["a", "b"], [3.0, 2.0], query_id=query) for query in queries], name="one")
     >>> other = Run([Ranking(["b", "a"], [9.0, 8.0], query_id=query) for query in queries], name="other")
     >>> qrels = [Qrel("q1", "b", 1), Qrel("q2", "b", 1), Qrel("q3", "a", 1)]
-    >>> fused = cross_validated_run([one, other], qrels, folds=3, method="grid", measure="RR", missing="drop")
+    >>> learner = partial(learn, method="grid", measure="RR", missing="drop")
+    >>> fused = cross_validated_run([one, other], qrels, learner, folds=3)
     >>> {query: fused[query].doc_ids[0] for query in queries}
     {'q1': 'a', 'q2': 'a', 'q3': 'b'}
     """
@@ -196,16 +192,9 @@ def cross_validated_run(
     for number, mask in enumerate(fold_masks(query_ids, folds)):
         progress("cross-validate", number, folds)
         left_out = {query_id for query_id, out in zip(query_ids, mask.tolist(), strict=True) if out}
-        fusion = learn(
+        fusion = learner(
             [_with_queries(run, set(query_ids) - left_out) for run in runs],
             [qrel for qrel in judgments if qrel.query_id not in left_out],
-            method=method,
-            measure=measure,
-            missing=missing,
-            scaling=scaling,
-            documents=documents,
-            seed=seed,
-            restarts=restarts,
         )
         fused |= fusion.apply([_with_queries(run, left_out) for run in runs]).rankings
     progress("cross-validate", folds, folds)
@@ -213,13 +202,7 @@ def cross_validated_run(
 
 
 def fold_masks(query_ids: Sequence[str], folds: int) -> list[npt.NDArray[np.bool_]]:
-    """Return the queries of each fold as masks of shape (queries,); hashes of the identifiers shuffle them.
-
-    Raises
-    ------
-    ParameterError
-        If there are fewer queries than folds.
-    """
+    """Return the queries of each fold as masks of shape (queries,); hashes of the identifiers shuffle them."""
     if len(query_ids) < folds:
         raise ParameterError(
             "there are fewer judged queries with documents than folds",

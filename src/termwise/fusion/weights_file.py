@@ -32,6 +32,7 @@ from termwise.storage.atomic_file import write_bytes_whole
 from termwise.storage.manifest_json import (
     Misfit,
     expect_choice,
+    expect_list,
     expect_object,
     expect_text,
     expect_whole,
@@ -396,9 +397,7 @@ def _optional(reader: Callable[[object, str], _T]) -> Callable[[object, str], _T
 
 
 def _list(value: object, where: str, item: Callable[[object, str], _T]) -> list[_T]:
-    if not isinstance(value, list):
-        raise Misfit(f"{where} as an array", type(value).__name__)
-    return [item(one, where) for one in value]
+    return [item(one, where) for one in expect_list(value, where)]
 
 
 def _number(value: object, where: str) -> float:

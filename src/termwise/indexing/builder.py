@@ -11,7 +11,7 @@ from typing import Literal
 from termwise.attributes import Schema
 from termwise.collection import Collection, open_collection
 from termwise.collection.fields import FieldChoice
-from termwise.collection.record_files import RecordFile
+from termwise.collection.file_collections import RecordFile
 from termwise.encode import DocumentEncoder
 from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.fixes import Fix

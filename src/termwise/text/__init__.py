@@ -5,22 +5,19 @@ from termwise.text.characters import UNICODE_VERSION
 from termwise.text.cjk import CjkWords
 from termwise.text.cleaned_analyzer import CleanedAnalyzer, CleanMode, clean_vocabulary
 from termwise.text.code_words import CodeWords
-from termwise.text.lemmas import LemmaAnalyzer
+from termwise.text.library_analyzer import LibraryAnalyzer
 from termwise.text.registry import analyzer_from_spec, analyzer_names, make_analyzer, register_analyzer
-from termwise.text.segmenters import SegmentingAnalyzer
 from termwise.text.standard_words import StandardWords
 from termwise.text.stop_lists import stop_list
 from termwise.text.token_filters import (
-    EnglishClitics,
-    LowerCase,
-    Porter,
-    Respelling,
-    SimpleLemma,
-    Snowball,
-    SnowballEnglish,
-    StopWords,
-    StraightApostrophes,
+    ENGLISH_CLITICS,
+    LOWER_CASE,
+    PORTER,
+    SIMPLE_LEMMA,
+    STRAIGHT_APOSTROPHES,
     WordStep,
+    snowball,
+    stop_words,
 )
 from termwise.text.token_numbering import NumberedTexts, Numbering, number_texts
 from termwise.text.tokenizer import UnicodeWords, WhitespaceWords, WordTokenizer
@@ -30,6 +27,11 @@ from termwise.text.wordpiece import WordPieceAnalyzer, unknown_token
 
 __all__ = [
     "BACKGROUND",
+    "ENGLISH_CLITICS",
+    "LOWER_CASE",
+    "PORTER",
+    "SIMPLE_LEMMA",
+    "STRAIGHT_APOSTROPHES",
     "UNICODE_VERSION",
     "Analysis",
     "Analyzer",
@@ -38,20 +40,10 @@ __all__ = [
     "CleanMode",
     "CleanedAnalyzer",
     "CodeWords",
-    "EnglishClitics",
-    "LemmaAnalyzer",
-    "LowerCase",
+    "LibraryAnalyzer",
     "NumberedTexts",
     "Numbering",
-    "Porter",
-    "Respelling",
-    "SegmentingAnalyzer",
-    "SimpleLemma",
-    "Snowball",
-    "SnowballEnglish",
     "StandardWords",
-    "StopWords",
-    "StraightApostrophes",
     "UnicodeWords",
     "Vocabulary",
     "WhitespaceWords",
@@ -65,7 +57,9 @@ __all__ = [
     "make_analyzer",
     "number_texts",
     "register_analyzer",
+    "snowball",
     "stop_list",
+    "stop_words",
     "unknown_token",
 ]
 

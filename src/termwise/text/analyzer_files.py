@@ -16,10 +16,10 @@ from termwise.errors import (
     VocabularyMismatchError,
 )
 from termwise.storage.manifest_json import (
-    Misfit,
     expect_file_name,
+    expect_list,
+    expect_mapping,
     expect_object,
-    expect_objects,
     expect_text,
 )
 from termwise.storage.model_folder import ModelFolders
@@ -30,19 +30,7 @@ _Analyzer = TypeVar("_Analyzer", bound=Analyzer)
 
 @dataclass(frozen=True)
 class AnalyzerRecord:
-    """Analyzer of a model, as its manifest describes it.
-
-    Attributes
-    ----------
-    name : str
-        Registered name, such as ``wordpiece``.
-    options : mapping
-        Settings, such as the name of a shipped vocabulary.
-    files : tuple of str
-        Its files in the folder.
-    fingerprint : str
-        `AnalyzerSpec.fingerprint`.
-    """
+    """Analyzer of a model in its manifest: an `AnalyzerSpec` with the names of its files in the folder of the model."""
 
     name: str
     options: Mapping[str, Any]
@@ -58,13 +46,10 @@ class AnalyzerRecord:
     def parse(cls, value: object, where: str) -> AnalyzerRecord:
         """Read a record from the JSON of a manifest, or raise `Misfit`."""
         body = expect_object(value, {field.name for field in fields(cls)}, where)
-        expect_objects(body, ("options",), f"{where}.")
-        if not isinstance(body["files"], list):
-            raise Misfit(f"{where}.files as an array", type(body["files"]).__name__)
         return cls(
             name=expect_text(body["name"], f"{where}.name"),
-            options=body["options"],
-            files=tuple(expect_file_name(name) for name in body["files"]),
+            options=expect_mapping(body["options"], f"{where}.options"),
+            files=tuple(map(expect_file_name, expect_list(body["files"], f"{where}.files"))),
             fingerprint=expect_text(body["fingerprint"], f"{where}.fingerprint"),
         )
 
@@ -72,18 +57,7 @@ class AnalyzerRecord:
 def read_analyzer(
     folders: ModelFolders, folder: Path, record: AnalyzerRecord, make: Callable[[AnalyzerSpec], _Analyzer]
 ) -> _Analyzer:
-    """Make the analyzer of a model from the files in its folder.
-
-    Parameters
-    ----------
-    folders : ModelFolders
-        The kind of model.
-    folder : Path
-        Folder of the model.
-    record : AnalyzerRecord
-        The analyzer in the manifest.
-    make : callable
-        Makes an analyzer from its specification.
+    """Make the analyzer of a model from its record in the manifest and the files in the folder of the model.
 
     Raises
     ------

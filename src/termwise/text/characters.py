@@ -120,13 +120,7 @@ def is_letter(char: str) -> bool:
 
 
 def classify(text: str) -> str:
-    """Replace each character by its class, for word rules as regular expressions over classes.
-
-    Returns
-    -------
-    str of the length of `text`
-        The code point at position *i* is the class of ``text[i]``.
-    """
+    """Replace each character by the character whose code point is its class, for regular expressions over classes."""
     return character_table().classes[_code_points(text)].tobytes().decode("latin-1")
 
 

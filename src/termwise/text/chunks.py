@@ -22,18 +22,8 @@ def chunk_spans(text: str, words: int) -> list[Span]:
     """Cut a text into chunks of at most `words` words.
 
     A chunk ends at the end of a sentence; a sentence that is longer than a chunk is cut between words. The words are
-    not those of an analyzer, so that the indexes of a mixture have the same chunks.
-
-    Parameters
-    ----------
-    text : str
-    words : int
-        1 or more.
-
-    Returns
-    -------
-    list of (int, int)
-        Ranges of characters, one after the other, from 0 to the length of the text; at least one.
+    not those of an analyzer, so that the indexes of a mixture have the same chunks. Returns ranges of characters, one
+    after the other, from 0 to the length of the text; at least one.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from termwise.text.characters import character_table, classify
 from termwise.text.standard_words import StandardWords
+from termwise.text.tokenizer import WordTokenizer
 
 _HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\uffa0-\uffdc"
 _HANGUL_LETTER, _NOT_HANGUL = re.compile(f"[{_HANGUL}]"), re.compile(f"[^{_HANGUL}]")
@@ -28,7 +29,7 @@ _HALF_WIDTH = {0xFF65 + number: kana for number, kana in enumerate(_WIDE)}
 
 
 @dataclass(frozen=True)
-class CjkWords:
+class CjkWords(WordTokenizer):
     """Pairs of neighbouring Chinese, Japanese and Korean characters, and words of other scripts.
 
     The words are `StandardWords`. Han and Hiragana characters and words of Katakana or Hangul alone are split into
@@ -54,10 +55,6 @@ class CjkWords:
             return spans
         return [pair for _, run in cjk_runs(text, spans) for pair in _pairs(run)]
 
-    def words(self, text: str) -> list[str]:
-        """Return all words and pairs."""
-        return [text[start:end] for start, end in self.spans(text)]
-
 
 def one_width(word: str) -> str:
     """Write characters of full width as ASCII, and Katakana of half width in full width, as Lucene's CJKWidthFilter.
@@ -77,20 +74,8 @@ def cjk_runs(
 ) -> Iterator[tuple[bool, list[tuple[int, int]]]]:
     """Yield the words of a text, with adjacent Chinese, Japanese and Korean characters in runs.
 
-    Parameters
-    ----------
-    text : str
-    spans : iterable of (int, int)
-        Ranges of its `StandardWords`.
-    hangul : bool, optional
-        Whether words of Hangul are split into characters too.
-
-    Yields
-    ------
-    bool
-        True for a run, False for another word.
-    list of (int, int)
-        Ranges of the characters of the run, or of the word.
+    `spans` are the ranges of its `StandardWords`; with `hangul`, those of Hangul are split into characters too. Yields
+    True and the ranges of the characters of a run, or False and the range of another word.
     """
     classes, kinds = classify(text), _kinds()
     run: list[tuple[int, int]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from itertools import filterfalse
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,9 @@ NAME = "wordpiece-clean"
 
 CleanMode = Literal["paper", "repo", "none"]
 
-_MODES = ("paper", "repo", "none")
 _QUESTION_WORDS = frozenset({"how", "what", "when", "which", "why", "who", "where"})
 _PLAIN = re.compile("[A-Za-z0-9_-]*")
-_POSSESSIVE = "##s"
 _OPTION = "cleaning"
-_RAW = "wordpiece"
 
 
 def clean_vocabulary(vocabulary: Vocabulary, mode: CleanMode) -> npt.NDArray[np.bool_]:
@@ -69,14 +66,14 @@ def clean_vocabulary(vocabulary: Vocabulary, mode: CleanMode) -> npt.NDArray[np.
     >>> clean_vocabulary(vocabulary, "repo").tolist()
     [False, False, True, True, False, True, False, False]
     """
-    if mode not in _MODES:
-        raise UnknownNameError.of("cleaning mode", mode, _MODES)
+    if mode not in get_args(CleanMode):
+        raise UnknownNameError.of("cleaning mode", mode, get_args(CleanMode))
     kept = np.ones(len(vocabulary), dtype=np.bool_)
     if mode == "none":
         return kept
     dropped = stop_list("nltk-english") - _QUESTION_WORDS
     if mode == "repo":
-        dropped |= {_POSSESSIVE}
+        dropped |= {"##s"}
     for number, token in enumerate(vocabulary):
         symbol = _PLAIN.fullmatch(token) is None and (token == "#" or not token.startswith("#"))
         kept[number] = not symbol and token not in dropped
@@ -120,7 +117,8 @@ class CleanedAnalyzer:
     spec: AnalyzerSpec
     vocabulary: Vocabulary = field(init=False, repr=False)
     removed: frozenset[str] = field(init=False, repr=False)
-    _pieces: WordPieceAnalyzer = field(init=False, repr=False)
+    uncleaned: WordPieceAnalyzer = field(init=False, repr=False)
+    """Analyzer that keeps all pieces."""
 
     def __post_init__(self) -> None:
         options = dict(self.spec.options)
@@ -130,19 +128,14 @@ class CleanedAnalyzer:
                 facts=[("options", options), ("expected", f"{_OPTION}: paper, repo or none")],
             )
         mode = cast(CleanMode, str(options.pop(_OPTION)))
-        pieces = WordPieceAnalyzer(AnalyzerSpec(_RAW, options, self.spec.files))
+        pieces = WordPieceAnalyzer(AnalyzerSpec("wordpiece", options, self.spec.files))
         removed = np.flatnonzero(~clean_vocabulary(pieces.vocabulary, mode)).tolist()
         object.__setattr__(self, "vocabulary", pieces.vocabulary)
         object.__setattr__(self, "removed", frozenset(map(pieces.vocabulary.token, removed)))
-        object.__setattr__(self, "_pieces", pieces)
+        object.__setattr__(self, "uncleaned", pieces)
 
     def __reduce__(self) -> tuple[object, ...]:
         return (CleanedAnalyzer, (self.spec,))
-
-    @property
-    def uncleaned(self) -> WordPieceAnalyzer:
-        """Analyzer that keeps all pieces."""
-        return self._pieces
 
     @classmethod
     def of(cls, pieces: WordPieceAnalyzer, *, cleaning: CleanMode = "repo") -> CleanedAnalyzer:
@@ -174,10 +167,10 @@ class CleanedAnalyzer:
 
     def analyze(self, text: str) -> Analysis:
         """Return the kept pieces of a text with their character spans."""
-        analysis = self._pieces.analyze(text)
+        analysis = self.uncleaned.analyze(text)
         chosen = [position for position, token in enumerate(analysis.tokens) if token not in self.removed]
         return Analysis(tuple(analysis.tokens[position] for position in chosen), analysis.spans[chosen])
 
     def tokens(self, text: str) -> list[str]:
         """Return ``analyze(text).tokens`` as a list, without computing spans."""
-        return list(filterfalse(self.removed.__contains__, self._pieces.tokens(text)))
+        return list(filterfalse(self.removed.__contains__, self.uncleaned.tokens(text)))

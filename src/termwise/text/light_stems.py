@@ -189,8 +189,8 @@ def _single_letters(word: str) -> str:
 _RUN = re.compile(r"(.)\1+", re.DOTALL)
 
 
-def _longer_than(longer: int, endings: str, new: str = "") -> _Rules:
-    return tuple((longer, ending, new) for ending in endings.split())
+def _longer_than(longer: int, endings: str) -> _Rules:
+    return tuple((longer, ending, "") for ending in endings.split())
 
 
 def _after(letters: str, longer: int, ending: str) -> _Rules:

@@ -16,43 +16,40 @@ from termwise.text.cleaned_analyzer import NAME as CLEANED
 from termwise.text.cleaned_analyzer import CleanedAnalyzer
 from termwise.text.code_words import CodeWords
 from termwise.text.languages import LANGUAGES, PersianWords
-from termwise.text.lemmas import NAME as LEMMAS
-from termwise.text.lemmas import LemmaAnalyzer
-from termwise.text.segmenters import SEGMENTED, SegmentingAnalyzer
+from termwise.text.library_analyzer import LIBRARY_ANALYZERS, LibraryAnalyzer
 from termwise.text.standard_words import StandardWords
 from termwise.text.token_filters import (
-    EnglishClitics,
-    LowerCase,
-    Porter,
-    Respelling,
-    SimpleLemma,
-    SnowballEnglish,
-    StopWords,
-    StraightApostrophes,
+    ENGLISH_CLITICS,
+    LOWER_CASE,
+    PORTER,
+    SIMPLE_LEMMA,
+    STRAIGHT_APOSTROPHES,
     WordStep,
+    snowball,
+    stop_words,
 )
 from termwise.text.tokenizer import UnicodeWords, WhitespaceWords, WordTokenizer
 from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.wordpiece import WordPieceAnalyzer
 from termwise.validation import check
 
-_STOP = StopWords("lucene-english")
-_LONG_STOP = StopWords("nltk-english")
+_STOP = stop_words("lucene-english")
+_LONG_STOP = stop_words("nltk-english")
 
 _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyType(
     {
-        "english": (UnicodeWords(), (StraightApostrophes(), LowerCase(), _STOP, SnowballEnglish())),
-        "standard": (StandardWords(), (LowerCase(),)),
+        "english": (UnicodeWords(), (STRAIGHT_APOSTROPHES, LOWER_CASE, _STOP, snowball("english"))),
+        "standard": (StandardWords(), (LOWER_CASE,)),
         "whitespace": (WhitespaceWords(), ()),
-        "sa": (StandardWords(), (LowerCase(),)),
-        "stm1": (WhitespaceWords(), (LowerCase(), Porter())),
-        "stm2": (StandardWords(), (LowerCase(), Porter())),
+        "sa": (StandardWords(), (LOWER_CASE,)),
+        "stm1": (WhitespaceWords(), (LOWER_CASE, PORTER)),
+        "stm2": (StandardWords(), (LOWER_CASE, PORTER)),
         "lemmas-simple": (
             StandardWords(),
-            (StraightApostrophes(), LowerCase(), _LONG_STOP, EnglishClitics(), SimpleLemma(), _LONG_STOP),
+            (STRAIGHT_APOSTROPHES, LOWER_CASE, _LONG_STOP, ENGLISH_CLITICS, SIMPLE_LEMMA, _LONG_STOP),
         ),
-        "code": (CodeWords(), (LowerCase(),)),
-        "cjk": (CjkWords(), (Respelling("one-width", one_width), LowerCase(), StopWords("lucene-cjk"))),
+        "code": (CodeWords(), (LOWER_CASE,)),
+        "cjk": (CjkWords(), (WordStep("one-width", one_width), LOWER_CASE, stop_words("lucene-cjk"))),
         **{
             name: (PersianWords() if name == "persian" else StandardWords(), steps)
             for name, steps in LANGUAGES.items()
@@ -63,7 +60,7 @@ _PIECES = ("wordpiece", CLEANED, "bert-token", "scibert-token")
 _GROUP = "termwise.analyzers"
 _WITHOUT_VOCABULARY = "scibert-token"
 _ADDED: Mapping[str, WordStep] = MappingProxyType(
-    {"lower": LowerCase(), "stop": _STOP, "porter": Porter(), "snowball": SnowballEnglish()}
+    {"lower": LOWER_CASE, "stop": _STOP, "porter": PORTER, "snowball": snowball("english")}
 )
 _STEPS: Mapping[str, WordStep] = MappingProxyType(
     {
@@ -81,7 +78,7 @@ def analyzer_names() -> tuple[str, ...]:
     >>> analyzer_names()[:3]
     ('english', 'standard', 'whitespace')
     """
-    return (*_WORDS, *SEGMENTED, LEMMAS, *_PIECES)
+    return (*_WORDS, *LIBRARY_ANALYZERS, *_PIECES)
 
 
 def make_analyzer(name: str) -> Analyzer:
@@ -106,12 +103,12 @@ def make_analyzer(name: str) -> Analyzer:
             Pairs of neighbouring Chinese, Japanese and Korean characters; words of other scripts as in ``standard``;
             without 35 English stop words, as in Lucene's CJKAnalyzer; see `CjkWords`.
         ``chinese``, ``japanese``
-            Words of the dictionaries of jieba and of MeCab; see `SegmentingAnalyzer`. Need the extras ``chinese`` and
+            Words of the dictionaries of jieba and of MeCab; see `LibraryAnalyzer`. Need the extras ``chinese`` and
             ``japanese``.
         ``lemmas``
-            English lemmas by spaCy, without 179 stop words; see `LemmaAnalyzer`. Needs the extra ``spacy``.
+            English lemmas by spaCy, without 179 stop words; see `LibraryAnalyzer`. Needs the extra ``spacy``.
         ``lemmas-simple``
-            Words as in ``standard``, without 179 stop words; lemmas of a dictionary, see `SimpleLemma`. Needs the
+            Words as in ``standard``, without 179 stop words; lemmas of a dictionary, see `SIMPLE_LEMMA`. Needs the
             extra ``simplemma``.
         ``wordpiece``, ``wordpiece:FILE``
             Word pieces of the uncased BERT vocabulary, or of a ``tokenizer.json`` or ``vocab.txt``.
@@ -166,10 +163,8 @@ def make_analyzer(name: str) -> Analyzer:
                 fixes=[f"{base}:PATH/vocab.txt or {base}:PATH/tokenizer.json, as published with the model"],
             )
         return CleanedAnalyzer.shipped() if base == CLEANED else WordPieceAnalyzer.shipped(name=base)
-    if name == LEMMAS:
-        return LemmaAnalyzer.installed()
-    if name in SEGMENTED:
-        return SegmentingAnalyzer.installed(name)
+    if name in LIBRARY_ANALYZERS:
+        return LibraryAnalyzer.installed(name)
     base, *added = name.split("+")
     if base not in _WORDS:
         if (make := _own_maker(name)) is not None:
@@ -205,10 +200,8 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
     options = spec.options
     if spec.name.partition("+")[0] not in analyzer_names() and (make := _own_maker(spec.name)) is not None:
         return _made(make, spec)
-    if spec.name == LEMMAS:
-        return LemmaAnalyzer(spec)
-    if spec.name in SEGMENTED:
-        return SegmentingAnalyzer(spec)
+    if spec.name in LIBRARY_ANALYZERS:
+        return LibraryAnalyzer(spec)
     if "tokenizer" not in options:
         if spec.name not in _PIECES:
             raise UnknownNameError.of("analyzer", spec.name, analyzer_names())
@@ -276,13 +269,7 @@ def register_analyzer(name: str, make: Callable[[AnalyzerSpec], Analyzer]) -> No
 
 
 def check_restorable(analyzer: Analyzer) -> None:
-    """Check that an index with an analyzer can be opened: its specification has to give an equal analyzer.
-
-    Raises
-    ------
-    ParameterError
-        If it does not.
-    """
+    """Raise `ParameterError` unless an index can restore an analyzer: its specification gives an equal analyzer."""
     spec = analyzer.spec
     try:
         again = analyzer_from_spec(spec).spec.fingerprint

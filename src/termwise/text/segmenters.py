@@ -1,27 +1,29 @@
-"""Analyzers that find Chinese and Japanese words with dictionaries: jieba and MeCab."""
+"""Chinese and Japanese words of dictionaries: jieba and MeCab.
+
+Runs of Chinese or Japanese characters are split into words, and other text as `StandardWords`. All words are in lower
+case and of one width. Runs longer than 1,000 characters are split there.
+
+References
+----------
+.. [1] https://github.com/fxsjy/jieba
+.. [2] P. McCann, *fugashi, a Tool for Tokenizing Japanese in Python*, NLP-OSS 2020.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-
-from termwise.errors import MissingExtraError, VocabularyMismatchError
-from termwise.text.analyzer import Analysis, AnalyzerSpec
-from termwise.text.characters import UNICODE_VERSION, lower_case, without_surrogates
+from termwise.errors import MissingExtraError
+from termwise.text.characters import lower_case
 from termwise.text.cjk import cjk_runs, one_width
 from termwise.text.standard_words import StandardWords
-
-SEGMENTED = ("chinese", "japanese")
-"""Names of the analyzers."""
 
 _LONGEST = 1000
 """Longest part of a run that is segmented at once, in characters."""
@@ -30,106 +32,35 @@ _PARTICLES = ("助詞", "助動詞", "補助記号", "記号", "空白")
 """Parts of speech of UniDic that are left out: particles, auxiliary verbs, symbols, spaces."""
 
 
-class _Segmenter(Protocol):
-    """Finds the words of a run of Chinese or Japanese characters; threads share it."""
+class _Segmenter(ABC):
+    """Words of runs of Chinese or Japanese characters."""
 
-    @property
-    def options(self) -> Mapping[str, str]:
-        """Versions that determine the words."""
+    name = "its dictionary"
+    options: Mapping[str, str]
 
-    def words(self, run: str) -> Iterator[tuple[int, int, str]]:
-        """Yield start, end and form of each word, in the order of their starts."""
-
-
-@dataclass(frozen=True, eq=False)
-class SegmentingAnalyzer:
-    """Splits runs of Chinese or Japanese characters into words of a dictionary, and other text as `StandardWords`.
-
-    All tokens are in lower case and of one width.
-
-    ``chinese``
-        Words of jieba 0.42.1 [1]_ in its mode for search engines: long words, and the words in them.
-    ``japanese``
-        Words of MeCab with the dictionary UniDic, from fugashi [2]_ and unidic-lite, in their dictionary form, without
-        particles, auxiliary verbs and symbols.
-
-    Runs longer than 1,000 characters are split there.
-
-    Use `installed` or `make_analyzer` to make one.
-
-    Parameters
-    ----------
-    spec : AnalyzerSpec
-        Specification with the versions of library and dictionary.
-
-    Raises
-    ------
-    MissingExtraError
-        If the library is not installed.
-    VocabularyMismatchError
-        If another version is installed.
-
-    References
-    ----------
-    .. [1] https://github.com/fxsjy/jieba
-    .. [2] P. McCann, *fugashi, a Tool for Tokenizing Japanese in Python*, NLP-OSS 2020.
-    """
-
-    spec: AnalyzerSpec
-    _segmenter: _Segmenter = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        segmenter = _SEGMENTERS[self.spec.name]()
-        here, given = {**segmenter.options, "unicode": UNICODE_VERSION}, dict(self.spec.options)
-        if given != here:
-            names = [name for name in sorted({*given, *here}) if given.get(name) != here.get(name)]
-            raise VocabularyMismatchError(
-                "the analyzer was made with another version of its dictionary",
-                facts=[
-                    ("analyzer", self.spec.name),
-                    ("made with", ", ".join(f"{name} {given.get(name)}" for name in names)),
-                    ("here", ", ".join(f"{name} {here.get(name)}" for name in names)),
-                ],
-                fixes=["install the version it was made with", "build the index again"],
-            )
-        object.__setattr__(self, "_segmenter", segmenter)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (SegmentingAnalyzer, (self.spec,))
-
-    @classmethod
-    def installed(cls, name: str) -> SegmentingAnalyzer:
-        """Make the analyzer ``chinese`` or ``japanese`` with the installed library."""
-        return cls(AnalyzerSpec(name, {**_SEGMENTERS[name]().options, "unicode": UNICODE_VERSION}))
-
-    @property
-    def vocabulary(self) -> None:
-        """None: any word can be a token."""
-        return None
-
-    def analyze(self, text: str) -> Analysis:
-        """Return the tokens of a text with their character spans."""
-        found = list(self._words(without_surrogates(text)))
-        spans = np.array([(start, end) for start, end, _ in found], dtype=np.int32).reshape(-1, 2)
-        return Analysis(tuple(form for *_, form in found), spans)
-
-    def tokens(self, text: str) -> list[str]:
-        """Return ``analyze(text).tokens`` as a list."""
-        return [form for *_, form in self._words(without_surrogates(text))]
-
-    def _words(self, text: str) -> Iterator[tuple[int, int, str]]:
+    def words(self, text: str) -> Iterator[tuple[int, int, str]]:
         for is_run, characters in cjk_runs(text, StandardWords().spans(text), hangul=False):
             begin, end = characters[0][0], characters[-1][1]
             if not is_run:
                 yield begin, end, lower_case(one_width(text[begin:end]))
                 continue
             for start in range(begin, end, _LONGEST):
-                for first, last, form in self._segmenter.words(text[start : min(start + _LONGEST, end)]):
+                for first, last, form in self._segmented(text[start : min(start + _LONGEST, end)]):
                     yield start + first, start + last, lower_case(one_width(form))
 
+    def fixes(self, options: Mapping[str, object]) -> Sequence[str]:
+        return ["install the version it was made with", "build the index again"]
 
-class _Chinese:
-    """Words of jieba. Its dictionary is read without the cache that it keeps in the folder of temporary files."""
+    @abstractmethod
+    def _segmented(self, run: str) -> Iterator[tuple[int, int, str]]:
+        """Yield start, end and form of each word of a run, in the order of their starts."""
+
+
+class ChineseWords(_Segmenter):
+    """Words of jieba 0.42.1 [1]_ in its mode for search engines: long words, and the words in them.
+
+    Its dictionary is read without the cache that it keeps in the folder of temporary files.
+    """
 
     def __init__(self) -> None:
         try:
@@ -146,13 +77,16 @@ class _Chinese:
         self._tokenizer = tokenizer
         self.options = {"jieba": jieba.__version__, "dictionary": digest}
 
-    def words(self, run: str) -> Iterator[tuple[int, int, str]]:
+    def _segmented(self, run: str) -> Iterator[tuple[int, int, str]]:
         words = self._tokenizer.tokenize(run, mode="search")
         yield from sorted((start, end, word) for word, start, end in words)
 
 
-class _Japanese:
-    """Words of MeCab with UniDic."""
+class JapaneseWords(_Segmenter):
+    """Words of MeCab with the dictionary UniDic, from fugashi [2]_ and unidic-lite, in their dictionary form.
+
+    Particles, auxiliary verbs and symbols are left out.
+    """
 
     def __init__(self) -> None:
         try:
@@ -169,7 +103,7 @@ class _Japanese:
             "unidic-lite": version("unidic-lite"),
         }
 
-    def words(self, run: str) -> Iterator[tuple[int, int, str]]:
+    def _segmented(self, run: str) -> Iterator[tuple[int, int, str]]:
         try:
             tagger = self._local.tagger
         except AttributeError:
@@ -180,9 +114,3 @@ class _Japanese:
             end = start + len(word.surface)
             if word.feature.pos1 not in _PARTICLES:
                 yield start, end, word.feature.orthBase or word.surface
-
-
-_SEGMENTERS: Mapping[str, Callable[[], _Segmenter]] = {
-    "chinese": cache(_Chinese),
-    "japanese": cache(_Japanese),
-}

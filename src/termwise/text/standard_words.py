@@ -8,6 +8,7 @@ from functools import cache
 from typing import ClassVar, NamedTuple
 
 from termwise.text.characters import character_table, classify
+from termwise.text.tokenizer import WordTokenizer
 
 _LONGEST = 255
 """Longest word in UTF-16 code units, as in Lucene."""
@@ -23,7 +24,7 @@ _ASCII_WORD = re.compile(
 
 
 @dataclass(frozen=True)
-class StandardWords:
+class StandardWords(WordTokenizer):
     """Words by Unicode Standard Annex #29 [1]_, as in Lucene's StandardTokenizer [2]_.
 
     - letters, digits and Katakana form words by the rules WB5 to WB13b: ``can't``, ``3,14`` and ``a.b`` are one word
@@ -67,7 +68,7 @@ class StandardWords:
             words = _ASCII_WORD.findall(text)
             if not words or len(max(words, key=len)) <= _LONGEST:
                 return words
-        return [text[start:end] for start, end in self.spans(text)]
+        return super().words(text)
 
 
 class _Rules(NamedTuple):

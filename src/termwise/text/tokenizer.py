@@ -1,11 +1,12 @@
-"""Word tokenizers: the protocol, words between white space, and Unicode words."""
+"""Word tokenizers: the base class, words between white space, and Unicode words."""
 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from termwise.text.characters import character_table, classify
 
@@ -13,22 +14,23 @@ _NOT_SPACE = re.compile("[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029
 _ASCII_WORD = re.compile("[A-Za-z0-9]+(?:(?<=[A-Za-z])'[A-Za-z][A-Za-z0-9]*)*")
 
 
-class WordTokenizer(Protocol):
+class WordTokenizer(ABC):
     """Finds the words of a text. It has no state, and the words are equal in every version of Python."""
 
-    @property
-    def name(self) -> str:
-        """Name in an `AnalyzerSpec`."""
+    name: ClassVar[str]
+    """Name in an `AnalyzerSpec`."""
 
+    @abstractmethod
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the half-open character ranges of all words in the order of their starts; none is empty."""
 
     def words(self, text: str) -> list[str]:
-        """Return ``[text[start:end] for start, end in spans(text)]``, which can be faster."""
+        """Return all words as they are written."""
+        return [text[start:end] for start, end in self.spans(text)]
 
 
 @dataclass(frozen=True)
-class WhitespaceWords:
+class WhitespaceWords(WordTokenizer):
     r"""Text between white space, with its punctuation.
 
     White space is that of ``str.split()``. Lucene's whitespace tokenizer differs: it does not split at U+0085 and the
@@ -52,7 +54,7 @@ class WhitespaceWords:
 
 
 @dataclass(frozen=True)
-class UnicodeWords:
+class UnicodeWords(WordTokenizer):
     """Maximal runs of letters, marks and numbers that do not begin with a mark.
 
     An apostrophe (' or ’) between two letters belongs to the word, also if marks follow the first letter, so that a
@@ -71,16 +73,11 @@ class UnicodeWords:
         """Return the half-open character ranges of all words."""
         if text.isascii():
             return [match.span() for match in _ASCII_WORD.finditer(text)]
-        return self._spans_by_class(text)
+        return [match.span() for match in _word().finditer(classify(text.replace("’", "'")))]
 
     def words(self, text: str) -> list[str]:
-        """Return all words as they are written."""
-        if text.isascii():
-            return _ASCII_WORD.findall(text)
-        return [text[start:end] for start, end in self._spans_by_class(text)]
-
-    def _spans_by_class(self, text: str) -> list[tuple[int, int]]:
-        return [match.span() for match in _word().finditer(classify(text.replace("’", "'")))]
+        """Return all words."""
+        return _ASCII_WORD.findall(text) if text.isascii() else super().words(text)
 
 
 @cache

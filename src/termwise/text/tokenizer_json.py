@@ -8,12 +8,7 @@ from tokenizers import Tokenizer
 
 
 def model_type(data: bytes) -> str | None:
-    """Return the type of the model in a file, such as ``WordPiece`` or ``BPE``; None if it names none.
-
-    Raises
-    ------
-    ValueError
-        If the file is not JSON.
+    """Return the type of the model in a file, such as ``WordPiece``, or None; raise `ValueError` if it is not JSON.
 
     Examples
     --------
@@ -30,13 +25,7 @@ def model_type(data: bytes) -> str | None:
 
 
 def load_tokenizer(data: bytes) -> Tokenizer:
-    """Make the tokenizer of a file, without truncation and padding.
-
-    Raises
-    ------
-    ValueError
-        If the library cannot read it.
-    """
+    """Make the tokenizer of a file, without truncation and padding; raise `ValueError` if it cannot be read."""
     try:
         tokenizer = Tokenizer.from_str(data.decode("utf-8"))
     except BaseException as error:  # the library raises no specific error, and its panics are not Exceptions

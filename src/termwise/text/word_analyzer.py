@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -12,9 +13,7 @@ from termwise.text.analyzer import Analysis, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION, without_surrogates
 from termwise.text.token_filters import WordStep
 from termwise.text.tokenizer import WordTokenizer
-
-_MOST_CACHED = 1 << 17
-_LONGEST_CACHED = 64
+from termwise.text.word_cache import WordCache
 
 
 @dataclass(frozen=True)
@@ -34,8 +33,8 @@ class WordAnalyzer:
 
     Examples
     --------
-    >>> from termwise.text import LowerCase, Porter, StandardWords, StopWords
-    >>> steps = [LowerCase(), StopWords("lucene-english"), Porter()]
+    >>> from termwise.text import LOWER_CASE, PORTER, StandardWords, stop_words
+    >>> steps = [LOWER_CASE, stop_words("lucene-english"), PORTER]
     >>> analyzer = WordAnalyzer("mine", StandardWords(), steps)
     >>> analyzer.tokens("Merging the sorted lists")
     ['merg', 'sort', 'list']
@@ -46,13 +45,13 @@ class WordAnalyzer:
     name: str
     tokenizer: WordTokenizer
     steps: tuple[WordStep, ...] = ()
-    _forms: _Forms = field(init=False, repr=False, compare=False)
+    _forms: WordCache[str | None] = field(init=False, repr=False, compare=False)
 
     def __init__(self, name: str, tokenizer: WordTokenizer, steps: Sequence[WordStep] = ()) -> None:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "tokenizer", tokenizer)
         object.__setattr__(self, "steps", tuple(steps))
-        object.__setattr__(self, "_forms", _Forms(self.steps))
+        object.__setattr__(self, "_forms", WordCache(partial(_form, self.steps)))
 
     def __reduce__(self) -> tuple[object, ...]:
         return (WordAnalyzer, (self.name, self.tokenizer, self.steps))
@@ -92,21 +91,10 @@ class WordAnalyzer:
         return [form for form in map(self._forms.__getitem__, words) if form is not None]
 
 
-class _Forms(dict[str, str | None]):
-    """Cache of the forms of words."""
-
-    def __init__(self, steps: tuple[WordStep, ...]) -> None:
-        super().__init__()
-        self._steps = steps
-
-    def __missing__(self, word: str) -> str | None:
-        form: str | None = word
-        for step in self._steps:
-            if form is None:
-                break
-            form = step(form)
-        if len(word) <= _LONGEST_CACHED:
-            if len(self) >= _MOST_CACHED:
-                self.clear()
-            self[word] = form
-        return form
+def _form(steps: tuple[WordStep, ...], word: str) -> str | None:
+    form: str | None = word
+    for step in steps:
+        if form is None:
+            break
+        form = step(form)
+    return form

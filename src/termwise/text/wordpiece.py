@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import resources
 from itertools import chain
-from operator import attrgetter
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import AddedToken, Encoding, Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 from termwise.display.safe_text import settings_text
 from termwise.errors import (
@@ -29,6 +28,7 @@ from termwise.text.analyzer import MAX_ANALYZER_FILE, Analysis, Analyzer, Analyz
 from termwise.text.characters import without_surrogates
 from termwise.text.tokenizer_json import load_tokenizer, model_type
 from termwise.text.vocabulary import Vocabulary
+from termwise.text.word_cache import WordCache
 
 _SHIPPED = "bert-base-uncased"
 _SHIPPED_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
@@ -37,8 +37,6 @@ _VOCAB_TXT = "vocab.txt"
 _UNKNOWN = "[UNK]"
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _CASED_SHARE = 0.01
-_MOST_CACHED = 1 << 17
-_LONGEST_CACHED = 64
 
 _ASCII_UNIT = re.compile(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
 _BETWEEN_SPACE = re.compile(r"[^ \t\n\r]+")
@@ -96,16 +94,12 @@ class WordPieceAnalyzer:
 
     spec: AnalyzerSpec
     vocabulary: Vocabulary = field(init=False, repr=False)
-    _tokenizer: Tokenizer = field(init=False, repr=False)
-    _tokens: _Pieces[str] | None = field(init=False, repr=False)
-    _numbers: _Pieces[int] | None = field(init=False, repr=False)
+    _assembled: _Assembled = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         assembled = _assembled(*_source(self.spec))
         object.__setattr__(self, "vocabulary", assembled.vocabulary)
-        object.__setattr__(self, "_tokenizer", assembled.tokenizer)
-        object.__setattr__(self, "_tokens", assembled.tokens)
-        object.__setattr__(self, "_numbers", assembled.numbers)
+        object.__setattr__(self, "_assembled", assembled)
 
     def __reduce__(self) -> tuple[object, ...]:
         return (WordPieceAnalyzer, (self.spec,))
@@ -113,7 +107,9 @@ class WordPieceAnalyzer:
     @property
     def unknown(self) -> int:
         """Number of the unknown token."""
-        return cast(int, self.vocabulary.number(self._tokenizer.model.unk_token))  # checked when it was read
+        return cast(
+            int, self.vocabulary.number(self._assembled.tokenizer.model.unk_token)
+        )  # checked when it was read
 
     @classmethod
     def shipped(cls, *, name: str = "wordpiece") -> WordPieceAnalyzer:
@@ -156,16 +152,13 @@ class WordPieceAnalyzer:
 
     def analyze(self, text: str) -> Analysis:
         """Return the pieces of a text with their character spans."""
-        encoding = self._tokenizer.encode(without_surrogates(text), add_special_tokens=False)
+        encoding = self._assembled.tokenizer.encode(without_surrogates(text), add_special_tokens=False)
         spans = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
         return Analysis(tuple(encoding.tokens), spans)
 
     def tokens(self, text: str) -> list[str]:
         """Return ``analyze(text).tokens`` as a list, without computing spans."""
-        if self._tokens is not None and self._tokens.apply_to(text):
-            return self._tokens.of(text)
-        tokens: list[str] = self._tokenizer.encode(without_surrogates(text), add_special_tokens=False).tokens
-        return tokens
+        return self._assembled.tokens(text)
 
     def spans(self, text: str) -> npt.NDArray[np.int32]:
         """Return the character ranges of ``tokens(text)``: shape (tokens, 2)."""
@@ -173,67 +166,44 @@ class WordPieceAnalyzer:
 
     def numbers(self, text: str) -> npt.NDArray[np.int32]:
         """Return the number of each of ``tokens(text)`` in the vocabulary: shape (tokens,)."""
-        if self._numbers is not None and self._numbers.apply_to(text):
-            return np.array(self._numbers.of(text), dtype=np.int32)
-        encoding = self._tokenizer.encode(without_surrogates(text), add_special_tokens=False)
-        return np.array(encoding.ids, dtype=np.int32)
+        return np.array([self.vocabulary.number(token) for token in self.tokens(text)], dtype=np.int32)
 
 
-_Piece = TypeVar("_Piece")
+class _Assembled(NamedTuple):
+    """Tokenizer of a file, its vocabulary, and its special tokens.
 
-
-class _Pieces(dict[str, tuple[_Piece, ...]]):
-    """Cache of the pieces of units, as tokens or as numbers.
-
-    BERT's normaliser and pre-tokenizer process each text between white space separately, and in ASCII text each word
-    and each punctuation mark. The pieces of a text are therefore those of its units in sequence: ASCII words and marks,
-    and the texts between white space that are not ASCII. The library processes other texts: those with special tokens,
-    or with control characters, whose removal joins their neighbours.
+    `pieces` has the pieces of units, and is None if the library processes whole texts only. BERT's normaliser and
+    pre-tokenizer process each text between white space separately, and in ASCII text each word and each punctuation
+    mark. The pieces of a text are therefore those of its units in sequence: ASCII words and marks, and the texts
+    between white space that are not ASCII. The library processes other texts: those with special tokens, or with
+    control characters, whose removal joins their neighbours.
     """
 
-    def __init__(
-        self, tokenizer: Tokenizer, special: tuple[str, ...], pieces_of: Callable[[Encoding], list[_Piece]]
-    ) -> None:
-        super().__init__()
-        self._tokenizer = tokenizer
-        self._special = special
-        self._pieces_of = pieces_of
-
-    def apply_to(self, text: str) -> bool:
-        """Return whether the units of a text can be processed separately."""
-        return not any(token in text for token in self._special) and _ASCII_CONTROL.search(text) is None
-
-    def of(self, text: str) -> list[_Piece]:
-        """Return the pieces of a text."""
-        return list(chain.from_iterable(map(self.__getitem__, self.units(text))))
-
-    def units(self, text: str) -> list[str]:
-        """Return the units of a text."""
-        if text.isascii():
-            return _ASCII_UNIT.findall(text)
-        units: list[str] = []
-        for part in _BETWEEN_SPACE.findall(without_surrogates(text)):
-            if part.isascii():
-                units += _ASCII_UNIT.findall(part)
-            else:
-                units.append(part)
-        return units
-
-    def __missing__(self, unit: str) -> tuple[_Piece, ...]:
-        pieces = tuple(self._pieces_of(self._tokenizer.encode(unit, add_special_tokens=False)))
-        if len(unit) <= _LONGEST_CACHED:
-            if len(self) >= _MOST_CACHED:
-                self.clear()
-            self[unit] = pieces
-        return pieces
-
-
-@dataclass(frozen=True)
-class _Assembled:
     tokenizer: Tokenizer
     vocabulary: Vocabulary
-    tokens: _Pieces[str] | None
-    numbers: _Pieces[int] | None
+    special: tuple[str, ...]
+    pieces: WordCache[list[str]] | None
+
+    def tokens(self, text: str) -> list[str]:
+        """Return the pieces of a text."""
+        special = any(token in text for token in self.special) or _ASCII_CONTROL.search(text) is not None
+        if self.pieces is None or special:
+            return _encoded(self.tokenizer, text)
+        return list(chain.from_iterable(map(self.pieces.__getitem__, _units(text))))
+
+
+def _encoded(tokenizer: Tokenizer, text: str) -> list[str]:
+    tokens: list[str] = tokenizer.encode(without_surrogates(text), add_special_tokens=False).tokens
+    return tokens
+
+
+def _units(text: str) -> list[str]:
+    if text.isascii():
+        return _ASCII_UNIT.findall(text)
+    units: list[str] = []
+    for part in _BETWEEN_SPACE.findall(without_surrogates(text)):
+        units += _ASCII_UNIT.findall(part) if part.isascii() else [part]
+    return units
 
 
 def _source(spec: AnalyzerSpec) -> tuple[str, bytes]:
@@ -278,20 +248,13 @@ def _assembled(kind: str, data: bytes) -> _Assembled:
         raise _malformed(
             kind, expected=f"the unknown token {tokenizer.model.unk_token!r}", seen="no such token"
         )
-    vocabulary = Vocabulary(tokens)
-    if not _cuts_by_unit(tokenizer):
-        return _Assembled(tokenizer, vocabulary, None, None)
     special = tuple(token.content for token in tokenizer.get_added_tokens_decoder().values())
-    return _Assembled(
-        tokenizer,
-        vocabulary,
-        _Pieces(tokenizer, special, attrgetter("tokens")),
-        _Pieces(tokenizer, special, attrgetter("ids")),
-    )
+    pieces = WordCache(partial(_encoded, tokenizer)) if _cuts_by_unit(tokenizer) else None
+    return _Assembled(tokenizer, Vocabulary(tokens), special, pieces)
 
 
 def _cuts_by_unit(tokenizer: Tokenizer) -> bool:
-    """Return whether `_Pieces` gives the same result as the library."""
+    """Return whether the pieces of a text are those of its units."""
     return (
         isinstance(tokenizer.normalizer, normalizers.BertNormalizer)
         and tokenizer.normalizer.clean_text

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
+from tests.unit.evaluate.compared_runs import compare_runs
 from tests.unit.search.vector_index import write_vector_index
 
 import termwise
@@ -15,7 +17,6 @@ from termwise import Document, build_index, read_qrels, read_queries, read_run
 from termwise.cli.learn_weights import gain_text, learned_text
 from termwise.cli.main import run
 from termwise.errors import UsageError
-from termwise.evaluate import compare
 from termwise.evaluate.contrast import Contrast
 from termwise.fusion import Fusion, cross_validated_run, mix_indexes
 from termwise.fusion.weights_file import Learned
@@ -204,9 +205,11 @@ def test_the_gain_is_cross_validated(place, capsys):
     queries, qrels = list(read_queries("six.tsv")), list(read_qrels("six.qrels"))
     mixture = termwise.open("m")
     rules = {"missing": "minimum", "documents": "union", "method": "sweep", "measure": "RR"}
-    fused = cross_validated_run(mixture.part_runs(queries), qrels, folds=3, **rules)
+    fused = cross_validated_run(
+        mixture.part_runs(queries), qrels, partial(termwise.fusion.learn, **rules), folds=3
+    )
     now = mixture.rank_many(queries)
-    gain = compare([now, fused], qrels, ["RR"]).contrasts[0]
+    gain = compare_runs([now, fused], qrels, ["RR"]).contrasts[0]
     assert report["present"]["cross_validated"] == pytest.approx(
         {"gain": gain.difference, "ci_low": gain.ci_low, "ci_high": gain.ci_high}
     )

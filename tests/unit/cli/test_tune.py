@@ -67,7 +67,8 @@ def found():
     first = read_run("bm25.trec", name="bm25")
     grid = {"self_translations": (0.1, 0.9), "lambdas": (0.1, 0.5)}
     table = TunedTable("table", read_manifest("table").id)
-    return tune(scorer, first, read_queries("q.tsv"), read_qrels("q.rel"), folds=3, table=table, **grid)
+    tuning = tune(scorer, first, read_queries("q.tsv"), read_qrels("q.rel"), folds=3, **grid)
+    return replace(tuning, fusion=replace(tuning.fusion, tables=(None, table)))
 
 
 def test_every_stage_is_shown(place, monkeypatch):

@@ -6,10 +6,11 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from tests.unit.evaluate.compared_runs import compare_runs
 
 import termwise
 from termwise.display.html import notebook_frame, notebook_table
-from termwise.evaluate import compare, evaluate
+from termwise.evaluate import evaluate
 from termwise.evaluate.html import comparison_html, evaluation_html
 from termwise.explain import Explanation
 from termwise.probes import ProbeResult, ProbeSettings, open_inputs, probe_rankers
@@ -74,7 +75,7 @@ def test_a_comparison_and_an_evaluation_are_their_pages() -> None:
         for name in ("one", HOSTILE)
     ]
     qrels = [Qrel("q1", "b", 1), Qrel("q2", "a", 1)]
-    comparison = compare(runs, qrels, ["RR@10"], resamples=100)
+    comparison = compare_runs(runs, qrels, ["RR@10"], resamples=100)
     assert _framed(comparison._repr_html_()) == comparison_html(comparison)
     evaluation = evaluate(runs[0], qrels, ["RR@10"])
     assert _framed(evaluation._repr_html_()) == evaluation_html([evaluation])

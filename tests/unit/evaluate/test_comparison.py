@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.unit.evaluate.compared_runs import compare_runs
 
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownNameError
-from termwise.evaluate import compare, compare_evaluations, comparison_text, evaluate
+from termwise.evaluate import compare, comparison_text, evaluate
 from termwise.records import Qrel, Ranking, Run
 
 
@@ -27,7 +28,7 @@ def qrels_for(n):
 
 def contrast_of(one, other, **options):
     n = len(one)
-    result = compare([run_at("one", one), run_at("other", other)], qrels_for(n), ["RR"], **options)
+    result = compare_runs([run_at("one", one), run_at("other", other)], qrels_for(n), ["RR"], **options)
     return result.contrasts[0]
 
 
@@ -72,9 +73,11 @@ def test_a_constant_difference_has_no_variance():
     assert c.p_permutation == 2 / 2**8
     assert [c.t, c.p_t, c.effect_size, c.ci_low, c.ci_high] == [None] * 5
     runs = [run_at("a", [2, 2]), run_at("b", [1, 1])]
-    assert "all differences are equal, as for b (RR)" in comparison_text(compare(runs, qrels_for(2), ["RR"]))
+    assert "all differences are equal, as for b (RR)" in comparison_text(
+        compare_runs(runs, qrels_for(2), ["RR"])
+    )
     runs = [run_at("a", [2, 2]), run_at("b", [1, 2])]
-    assert "all differences are equal" not in comparison_text(compare(runs, qrels_for(2), ["RR"]))
+    assert "all differences are equal" not in comparison_text(compare_runs(runs, qrels_for(2), ["RR"]))
 
 
 def test_one_query_has_no_statistics():
@@ -88,7 +91,7 @@ def test_one_query_has_no_statistics():
 def test_a_relative_difference_to_zero_is_undefined():
     qrels = qrels_for(2)
     nothing = Run([Ranking(["n"], [1], query_id="q0")], "nothing")
-    c = compare([nothing, run_at("some", [1, 2])], qrels, ["RR"]).contrasts[0]
+    c = compare_runs([nothing, run_at("some", [1, 2])], qrels, ["RR"]).contrasts[0]
     assert c.baseline_mean == 0.0
     assert c.relative is None
 
@@ -107,38 +110,38 @@ def test_rounding_is_a_tie():
         )
         for o in orders
     ]
-    for c in compare(runs, qrels, ["AP", "nDCG@10"]).contrasts:
+    for c in compare_runs(runs, qrels, ["AP", "nDCG@10"]).contrasts:
         assert (c.ties, c.difference) == (3, 0.0)
 
 
 def test_missing_queries_count_zero_for_every_run():
-    result = compare([run_at("a", [1, None, 1]), run_at("b", [1, 1, None])], qrels_for(3), ["RR"])
+    result = compare_runs([run_at("a", [1, None, 1]), run_at("b", [1, 1, None])], qrels_for(3), ["RR"])
     assert result.query_ids == ("q0", "q1", "q2")
     assert result.contrasts[0].differences.tolist() == [0.0, 1.0, -1.0]
 
 
 def test_skipping_compares_the_queries_of_all_runs():
     runs = [run_at("a", [1, None, 2, 1]), run_at("b", [2, 1, 1, 1]), run_at("c", [1, 1, 1, None])]
-    result = compare(runs, qrels_for(4), ["RR"], missing="skip")
+    result = compare_runs(runs, qrels_for(4), ["RR"], missing="skip")
     assert result.query_ids == ("q0", "q2")
     assert [c.queries for c in result.contrasts] == [2, 2]
     assert result.evaluations[0].means["RR"] == 0.75
     with pytest.raises(DataError):
-        compare([run_at("a", [1, None]), run_at("b", [None, 1])], qrels_for(2), ["RR"], missing="skip")
+        compare_runs([run_at("a", [1, None]), run_at("b", [None, 1])], qrels_for(2), ["RR"], missing="skip")
 
 
 def test_seeds_are_left_out():
     runs = [run_at("a", [2, 2]), run_at("b", [1, 2])]
-    c = compare(runs, qrels_for(2), ["RR"], exclude={"q0": "n0", "q1": {"n0"}}).contrasts[0]
+    c = compare_runs(runs, qrels_for(2), ["RR"], exclude={"q0": "n0", "q1": {"n0"}}).contrasts[0]
     assert c.differences.tolist() == [0.0, 0.0]
 
 
 def test_pairs_and_families():
     runs = [run_at(name, np.roll([1, 2, 3, 4, 5, 6], shift)) for shift, name in enumerate("abcd")]
-    to_baseline = compare(runs, qrels_for(6), ["RR", "P@2"], baseline="b")
+    to_baseline = compare_runs(runs, qrels_for(6), ["RR", "P@2"], baseline="b")
     assert [(c.baseline, c.run) for c in to_baseline.of("RR")] == [("b", "a"), ("b", "c"), ("b", "d")]
     assert to_baseline.family == 3
-    everything = compare(runs, qrels_for(6), ["RR"], pairs="all")
+    everything = compare_runs(runs, qrels_for(6), ["RR"], pairs="all")
     assert [c.baseline + c.run for c in everything.contrasts] == ["ab", "ac", "ad", "bc", "bd", "cd"]
     assert everything.family == 6
     first = everything.contrasts[0]
@@ -153,7 +156,7 @@ def test_a_contrast_depends_neither_on_other_runs_nor_on_their_order():
     options = {"qrels": qrels_for(30), "measures": ["RR"], "baseline": "a"}
 
     def raw(runs):
-        row = {x.run: x for x in compare(runs, **options).contrasts}["b"].row()
+        row = {x.run: x for x in compare_runs(runs, **options).contrasts}["b"].row()
         return {key: value for key, value in row.items() if not key.endswith(("_holm", "_bonferroni"))}
 
     assert raw([a, b]) == raw([a, c, b]) == raw([b, a]) == raw([c, b, a])
@@ -162,8 +165,8 @@ def test_a_contrast_depends_neither_on_other_runs_nor_on_their_order():
 def test_swapping_the_runs_reverses_the_signs():
     rng = np.random.default_rng(2)
     a, b = run_at("a", rng.integers(1, 9, 40)), run_at("b", rng.integers(1, 9, 40))
-    there = compare([a, b], qrels_for(40), ["RR"]).contrasts[0]
-    back = compare([a, b], qrels_for(40), ["RR"], baseline="b").contrasts[0]
+    there = compare_runs([a, b], qrels_for(40), ["RR"]).contrasts[0]
+    back = compare_runs([a, b], qrels_for(40), ["RR"], baseline="b").contrasts[0]
     assert there.difference == -back.difference
     assert there.t == pytest.approx(-back.t)
     assert there.p_t == pytest.approx(back.p_t)
@@ -188,7 +191,7 @@ def test_a_higher_confidence_gives_a_wider_interval():
 
 
 def test_json_lines_give_everything_back():
-    result = compare([run_at("a", [1, 2, 2]), run_at("b", [1, 1, 1])], qrels_for(3), ["RR"])
+    result = compare_runs([run_at("a", [1, 2, 2]), run_at("b", [1, 1, 1])], qrels_for(3), ["RR"])
     lines = [json.loads(line) for line in result.to_json_lines(per_query=True)]
     (contrast,) = [line for line in lines if line["kind"] == "contrast"]
     assert {key: contrast[key] for key in result.contrasts[0].row()} == result.contrasts[0].row()
@@ -200,24 +203,24 @@ def test_json_lines_give_everything_back():
 
 def test_a_comparison_is_short_when_printed():
     runs = [run_at("a", [2] * 500), run_at("b", [1] * 500)]
-    result = compare(runs, qrels_for(500), ["RR"], resamples=100)
+    result = compare_runs(runs, qrels_for(500), ["RR"], resamples=100)
     assert repr(result) == "Comparison(runs=['a', 'b'], measures=['RR'], queries=500)"
 
 
 def test_runs_are_compared_in_the_order_of_trec_eval():
     runs = [Run([Ranking(order, [1.0, 1.0], "q1")], name) for name, order in (("a", "xy"), ("b", "yx"))]
     qrels = [Qrel("q1", "y", 1)]
-    assert compare(runs, qrels, ["RR"]).contrasts[0].difference == 0.5
-    assert compare(runs, qrels, ["RR"], ties="trec_eval").contrasts[0].difference == 0.0
+    assert compare_runs(runs, qrels, ["RR"]).contrasts[0].difference == 0.5
+    assert compare_runs(runs, qrels, ["RR"], ties="trec_eval").contrasts[0].difference == 0.0
 
 
 def test_runs_must_be_two_and_distinct():
     with pytest.raises(ParameterError):
-        compare([run_at("a", [1])], qrels_for(1), ["RR"])
+        compare_runs([run_at("a", [1])], qrels_for(1), ["RR"])
     with pytest.raises(DuplicateIdError):
-        compare([run_at("a", [1]), run_at("a", [2])], qrels_for(1), ["RR"])
+        compare_runs([run_at("a", [1]), run_at("a", [2])], qrels_for(1), ["RR"])
     with pytest.raises(UnknownNameError):
-        compare([run_at("a", [1]), run_at("b", [2])], qrels_for(1), ["RR"], baseline="c")
+        compare_runs([run_at("a", [1]), run_at("b", [2])], qrels_for(1), ["RR"], baseline="c")
 
 
 @pytest.mark.parametrize(
@@ -258,7 +261,7 @@ ranks = st.lists(st.integers(1, 6), min_size=2, max_size=14)
 def test_every_number_is_defined_or_none(first, second, third):
     n = min(len(first), len(second), len(third))
     runs = [run_at(name, r[:n]) for name, r in zip("abc", (first, second, third), strict=True)]
-    result = compare(runs, qrels_for(n), ["RR", "P@1"], pairs="all", resamples=200)
+    result = compare_runs(runs, qrels_for(n), ["RR", "P@1"], pairs="all", resamples=200)
     for c in result.contrasts:
         assert c.wins + c.ties + c.losses == c.queries == n
         assert 0 < c.p_permutation <= c.p_permutation_holm <= c.p_permutation_bonferroni <= 1
@@ -270,20 +273,11 @@ def test_every_number_is_defined_or_none(first, second, third):
         json.dumps(c.row(), allow_nan=False)
 
 
-def test_runs_measured_before_compare_as_runs_do():
-    runs = [run_at("one", [2, 2, 1, 4]), run_at("other", [1, 1, 2, 4]), run_at("third", [1, 3, 1, 2])]
-    measured = [evaluate(run, qrels_for(4), ["RR", "P@1"]) for run in runs]
-    for pairs in ("baseline", "all"):
-        one = compare(runs, qrels_for(4), ["RR", "P@1"], baseline="other", pairs=pairs)
-        other = compare_evaluations(measured, baseline="other", pairs=pairs)
-        assert list(other.to_json_lines(per_query=True)) == list(one.to_json_lines(per_query=True))
-
-
 def test_queries_in_another_order_are_matched_by_id():
     one = evaluate(run_at("one", [2, 1, 4]), qrels_for(3), ["RR"])
     other = evaluate(run_at("other", [1, 1, 2]), qrels_for(3)[::-1], ["RR"])
     assert other.query_ids == ("q2", "q1", "q0")
-    compared = compare_evaluations([one, other])
+    compared = compare([one, other])
     assert compared.query_ids == ("q0", "q1", "q2")
     assert compared.contrasts[0].differences.tolist() == [0.5, 0.0, 0.25]
     assert compared.evaluations[1].values["RR"].tolist() == [1.0, 1.0, 0.5]
@@ -293,4 +287,4 @@ def test_runs_measured_by_other_measures_are_refused():
     one = evaluate(run_at("one", [2, 1]), qrels_for(2), ["RR"])
     other = evaluate(run_at("other", [2, 1]), qrels_for(2), ["P@1"])
     with pytest.raises(ParameterError, match="same measures"):
-        compare_evaluations([one, other])
+        compare([one, other])

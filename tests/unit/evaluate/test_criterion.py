@@ -6,10 +6,11 @@ import json
 from dataclasses import replace
 
 import pytest
+from tests.unit.evaluate.compared_runs import compare_runs
 from tests.unit.evaluate.test_tables import QREL, comparison, run_at
 
 from termwise.errors import ParameterError, UnknownNameError
-from termwise.evaluate import Criterion, compare, comparison_html, comparison_text, methods
+from termwise.evaluate import Criterion, comparison_html, comparison_text, methods
 from termwise.evaluate.tables import power_note
 from termwise.records import Qrel
 
@@ -19,7 +20,7 @@ def test_verdicts_are_better_worse_or_not_shown():
     assert Criterion().verdict(better) == "better"
     assert Criterion().verdict(worse) == "worse"
     assert Criterion(level=1e-9).verdict(better) == "not significant"
-    (same,) = compare([run_at("a", [1] * 12), run_at("b", [1] * 12)], QREL, ["RR"]).contrasts
+    (same,) = compare_runs([run_at("a", [1] * 12), run_at("b", [1] * 12)], QREL, ["RR"]).contrasts
     assert same.p_t is None
     assert Criterion(test="t", level=0.99).verdict(same) == "not significant"
     assert Criterion(level=0.99).verdict(same) == "not significant"
@@ -27,7 +28,7 @@ def test_verdicts_are_better_worse_or_not_shown():
 
 def test_the_verdict_depends_on_test_and_correction():
     runs = [run_at("a", [2, 2, 2, 1]), run_at("b", [1, 1, 1, 1]), run_at("c", [2, 1, 1, 2])]
-    first = compare(runs, QREL[:4], ["RR"]).contrasts[0]
+    first = compare_runs(runs, QREL[:4], ["RR"]).contrasts[0]
     assert (first.p_permutation, first.p_permutation_bonferroni) == (0.25, 0.5)
     assert first.p_t == pytest.approx(0.058, abs=1e-3)
     for options, verdict in (
@@ -66,7 +67,7 @@ def test_too_few_resamples_for_any_difference_are_reported():
     for criterion in (Criterion(), Criterion(test="t", level=0.01), Criterion(correction="none", level=0.02)):
         assert "No difference can be significant" not in comparison_text(few, criterion=criterion)
     many = [Qrel(f"q{number}", "yes", 1) for number in range(40)]
-    result = compare([run_at("a", [1] * 40), run_at("b", [2] * 40)], many, ["RR"])
+    result = compare_runs([run_at("a", [1] * 40), run_at("b", [2] * 40)], many, ["RR"])
     assert methods(result, criterion=Criterion(level=1e-8))[-1].endswith("needs another test or level.")
 
 
@@ -84,7 +85,7 @@ def test_too_few_resamples_for_any_difference_are_reported():
 )
 def test_too_few_queries_for_any_difference_are_reported(count, runs, criterion, least, needed):
     found = [run_at(name, [rank] * count) for rank, name in enumerate("abc"[:runs], 1)]
-    result = compare(found, QREL[:count], ["RR"])
+    result = compare_runs(found, QREL[:count], ["RR"])
     best = min(contrast.p_permutation_holm for contrast in result.contrasts)
     note = power_note(result, criterion)
     if least is None:
@@ -98,7 +99,7 @@ def test_too_few_queries_for_any_difference_are_reported(count, runs, criterion,
 
 
 def test_a_single_query_cannot_be_tested():
-    result = compare([run_at("a", [1]), run_at("b", [2])], QREL[:1], ["RR"])
+    result = compare_runs([run_at("a", [1]), run_at("b", [2])], QREL[:1], ["RR"])
     for test in ("t", "permutation"):
         assert power_note(result, Criterion(test=test)).endswith("a test needs at least 2 queries.")
 

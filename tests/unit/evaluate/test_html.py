@@ -3,11 +3,11 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from tests.unit.evaluate.compared_runs import compare_runs
 
 from termwise.errors import ParameterError
 from termwise.evaluate import (
     Criterion,
-    compare,
     comparison_html,
     evaluate,
     evaluation_html,
@@ -67,9 +67,9 @@ def pages(n=12):
     runs, qrels = runs_and_qrels(n)
     texts = {"q0": f"text {HOSTILE}"}
     measures = ["RR@10", "P@1", "NumRet"]
-    result = compare(runs, qrels, measures, resamples=200)
-    pairs = compare(runs, qrels, measures, pairs="all", resamples=200)
-    one = compare([runs[0], Run(list(runs[0]), "copy")], qrels, ["RR"], resamples=200)
+    result = compare_runs(runs, qrels, measures, resamples=200)
+    pairs = compare_runs(runs, qrels, measures, pairs="all", resamples=200)
+    one = compare_runs([runs[0], Run(list(runs[0]), "copy")], qrels, ["RR"], resamples=200)
     return {
         "comparison": comparison_html(result, texts=texts),
         "t": comparison_html(result, criterion=Criterion(test="t", correction="none"), title=HOSTILE),
@@ -127,7 +127,7 @@ def test_values_are_escaped(built, name):
 def test_names_and_texts_cannot_break_the_page():
     hostile = "a\x1b[2J\x00b\ud800 \u202ec"
     runs, qrels = runs_and_qrels(3, names=("base", hostile))
-    page = comparison_html(compare(runs, qrels, ["RR"], resamples=100), texts={"q0": hostile})
+    page = comparison_html(compare_runs(runs, qrels, ["RR"], resamples=100), texts={"q0": hostile})
     page.encode()
     assert not set("\x00\x1b") & set(page)
     assert page.count("<bdi>a\ufffd[2J\ufffdb\ufffd") >= 4  # a change of direction ends with the name
@@ -153,7 +153,7 @@ def test_the_same_results_give_the_same_page():
 
 def test_the_page_shows_the_numbers_of_the_comparison(built):
     runs, qrels = runs_and_qrels(12)
-    result = compare(runs, qrels, ["RR@10", "P@1", "NumRet"], resamples=200)
+    result = compare_runs(runs, qrels, ["RR@10", "P@1", "NumRet"], resamples=200)
     text = "".join(Page(built["comparison"]).text)
     for contrast in result.of("RR@10"):
         assert f"{contrast.difference:+.4f}".replace("-", "−") in text

@@ -2,6 +2,7 @@ import csv
 import io
 
 import pytest
+from tests.unit.evaluate.compared_runs import compare_runs
 
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.evaluate import (
@@ -9,7 +10,6 @@ from termwise.evaluate import (
     Criterion,
     Latency,
     Table,
-    compare,
     comparison_latex,
     comparison_text,
     contrast_table,
@@ -41,7 +41,7 @@ def run_at(name, ranks):
 
 def comparison(**options):
     runs = [run_at("base", [2] * 11 + [1]), run_at("good_1 & <co>", [1] * 12), run_at("bad", [3] * 11 + [2])]
-    return compare(runs, QREL, ["RR@10", "P@1"], **options)
+    return compare_runs(runs, QREL, ["RR@10", "P@1"], **options)
 
 
 def read(text):
@@ -55,7 +55,7 @@ def test_wide_characters_take_two_columns_of_a_text():
 
 def test_the_name_of_a_baseline_cannot_control_the_terminal():
     runs = [run_at("a\x1b]0;x\x07", [2] * 12), run_at("b", [1] * 12)]
-    result = compare(runs, [*QREL, Qrel("q99", "yes", 1)], ["RR"])
+    result = compare_runs(runs, [*QREL, Qrel("q99", "yes", 1)], ["RR"])
     for text in (comparison_text(result), evaluation_text(result.evaluations), *methods(result)):
         assert not set(text) & {"\x1b", "\x07"}
     assert "RR, against a�]0;x�" in comparison_text(result)
@@ -159,7 +159,7 @@ def test_text_of_a_comparison():
     lines = [line for line in text.split("\n") if line.startswith("good_1")]
     assert "+0.4583" in lines[1]
     assert lines[1].split()[-4:] == ["11", "1", "0", "better"]
-    alone = comparison_text(compare([run_at("a", [1] * 12), run_at("b", [2] * 12)], QREL, ["RR"]))
+    alone = comparison_text(compare_runs([run_at("a", [1] * 12), run_at("b", [2] * 12)], QREL, ["RR"]))
     assert "  Holm" not in alone
     pairs = comparison_text(comparison(pairs="all"))
     assert "every pair of runs" in pairs

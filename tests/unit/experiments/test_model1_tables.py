@@ -233,9 +233,11 @@ def test_existing_choices_are_not_repeated(run, pairs, neural, monkeypatch):
     import model1_choices
 
     tuned = []
-    tune = model1_choices.tune
+    tune = model1_choices._tuned
     monkeypatch.setattr(
-        model1_choices, "tune", lambda *given, **more: tuned.append(more["name"]) or tune(*given, **more)
+        model1_choices,
+        "_tuned",
+        lambda bench, system, table: tuned.append(system.name) or tune(bench, system, table),
     )
     only = "--collections=cars"
     assert len(run("choose", only)["made"]) == 2

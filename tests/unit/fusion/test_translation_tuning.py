@@ -17,7 +17,7 @@ from termwise.errors import (
     VocabularyMismatchError,
 )
 from termwise.evaluate import evaluate
-from termwise.fusion import Fusion, QueryScales, Tuning, learn, tune
+from termwise.fusion import Fusion, Tuning, learn, tune
 from termwise.fusion.translation_tuning import LAMBDAS, SELF_TRANSLATIONS
 from termwise.search import TranslationScorer
 from termwise.text import Vocabulary, make_analyzer
@@ -157,8 +157,7 @@ def test_a_judged_query_that_the_run_lacks_counts_nothing(world):
 
 
 def test_other_scalings(world):
-    scales = QueryScales.of(world[0].documents, world[2])
-    tuning = tuned(world, scaling=["z", "query-length"], scales=scales)
+    tuning = tuned(world, scaling=["z", "query-length"])
     assert tuning.fusion.scaling == ("z", "query-length")
 
 

@@ -7,14 +7,14 @@ import pytest
 
 from termwise.errors import MissingExtraError
 from termwise.text import (
-    Snowball,
     StandardWords,
-    StopWords,
     analyzer_from_spec,
     light_stems,
     make_analyzer,
+    snowball,
     spelling,
     stop_list,
+    stop_words,
     token_filters,
 )
 from termwise.text.languages import LANGUAGES, PersianWords, dutch_stem, greek_stem
@@ -221,7 +221,7 @@ def test_an_analyzer_equals_its_copies(name):
 
 @every_language
 def test_a_language_has_stop_words_unless_there_is_no_list(name):
-    lists = [step for step in LANGUAGES[name] if step == StopWords(f"lucene-{name}")]
+    lists = [step for step in LANGUAGES[name] if step == stop_words(f"lucene-{name}")]
     assert len(lists) == (name not in ("esperanto", "sesotho", "yiddish"))
     for word in stop_list(f"lucene-{name}") if lists else ():
         assert word
@@ -325,7 +325,7 @@ def test_another_release_of_snowball_is_refused(monkeypatch):
     monkeypatch.setattr(token_filters.Stemmer, "version", lambda: "3.2.0")
     token_filters._check_version.cache_clear()
     with pytest.raises(MissingExtraError, match="is not of Snowball"):
-        Snowball("swedish")("paketet")
+        snowball("swedish")("paketet")
     monkeypatch.undo()
     token_filters._check_version.cache_clear()
-    assert Snowball("swedish")("paketet") == "paket"
+    assert snowball("swedish")("paketet") == "paket"

@@ -14,19 +14,27 @@ from hypothesis import strategies as st
 import termwise
 from termwise import Document, build_index
 from termwise.errors import MissingExtraError, VocabularyMismatchError
-from termwise.text import Analyzer, AnalyzerSpec, LemmaAnalyzer, analyzer_from_spec, lemmas, make_analyzer
+from termwise.text import (
+    Analyzer,
+    AnalyzerSpec,
+    LibraryAnalyzer,
+    analyzer_from_spec,
+    lemmas,
+    library_analyzer,
+    make_analyzer,
+)
 
 spacy = pytest.importorskip("spacy", reason="needs termwise[spacy], which scripts/setup dev installs")
 
-analyzer = LemmaAnalyzer.installed()
+analyzer = LibraryAnalyzer.installed("lemmas")
 
 
 @pytest.fixture
 def again():
     """Look for what is installed anew, here and after the test."""
-    lemmas._installed.cache_clear()
+    library_analyzer._LIBRARIES["lemmas"].cache_clear()
     yield
-    lemmas._installed.cache_clear()
+    library_analyzer._LIBRARIES["lemmas"].cache_clear()
 
 
 def cut(text):
@@ -145,7 +153,7 @@ def test_an_index_is_searched_with_the_pipeline_it_was_built_with(tmp_path, monk
     assert searcher.rank("a university for a mouse").doc_ids == ("a", "b")
     places = {part.term: part.spans for part in searcher.explain("mouse", "a").contributions}
     assert places == {"mouse": ((0, 4),)}
-    monkeypatch.setitem(analyzer._pipeline.options, "version", "3.8.1")
+    monkeypatch.setitem(analyzer._library.options, "version", "3.8.1")
     with pytest.raises(VocabularyMismatchError):
         termwise.open(tmp_path / "i")
 

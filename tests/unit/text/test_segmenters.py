@@ -8,7 +8,7 @@ import pytest
 
 from termwise import Document, build_index
 from termwise.errors import MissingExtraError, VocabularyMismatchError
-from termwise.text import AnalyzerSpec, analyzer_from_spec, make_analyzer, segmenters
+from termwise.text import AnalyzerSpec, analyzer_from_spec, library_analyzer, make_analyzer, segmenters
 
 SENTENCES = {
     "chinese": (
@@ -98,7 +98,7 @@ def test_a_missing_library_is_named(missing, monkeypatch):
             raise ModuleNotFoundError(f"No module named {module!r}", name=module)
         return real(module, *arguments)
 
-    segmenters._SEGMENTERS[missing].cache_clear()
+    library_analyzer._LIBRARIES[missing].cache_clear()
     monkeypatch.setattr(builtins, "__import__", importing)
     with pytest.raises(MissingExtraError, match=library) as caught:
         make_analyzer(missing)

@@ -4,8 +4,15 @@ import threading
 import numpy as np
 import pytest
 
-from termwise.text import Analyzer, LowerCase, StandardWords, StopWords, WhitespaceWords, WordAnalyzer
-from termwise.text import word_analyzer as module
+from termwise.text import (
+    LOWER_CASE,
+    Analyzer,
+    StandardWords,
+    WhitespaceWords,
+    WordAnalyzer,
+    stop_words,
+    word_cache,
+)
 
 
 class Counted:
@@ -23,7 +30,7 @@ class Counted:
 
 def test_steps_run_in_order_and_the_first_none_ends_them():
     counted = Counted()
-    analyzer = WordAnalyzer("mine", WhitespaceWords(), [StopWords("lucene-english"), counted])
+    analyzer = WordAnalyzer("mine", WhitespaceWords(), [stop_words("lucene-english"), counted])
     assert analyzer.tokens("the The drop it") == ["THE"]
     assert counted.runs == 2
 
@@ -36,7 +43,7 @@ def test_without_steps_the_words_are_the_tokens():
 
 
 def test_spans_are_those_of_the_original_text():
-    analyzer = WordAnalyzer("mine", StandardWords(), [LowerCase(), StopWords("lucene-english")])
+    analyzer = WordAnalyzer("mine", StandardWords(), [LOWER_CASE, stop_words("lucene-english")])
     text = "İİ The ΟΔΟΣ in İzmir"
     analysis = analyzer.analyze(text)
     assert analysis.tokens == ("i\u0307i\u0307", "οδοσ", "i\u0307zmir")
@@ -45,14 +52,14 @@ def test_spans_are_those_of_the_original_text():
 
 
 def test_no_tokens_have_no_spans():
-    analysis = WordAnalyzer("mine", StandardWords(), [LowerCase()]).analyze("")
+    analysis = WordAnalyzer("mine", StandardWords(), [LOWER_CASE]).analyze("")
     assert analysis.tokens == ()
     assert analysis.spans.shape == (0, 2)
 
 
 def test_the_cache_is_bounded_and_does_not_change_results(monkeypatch):
-    monkeypatch.setattr(module, "_MOST_CACHED", 3)
-    monkeypatch.setattr(module, "_LONGEST_CACHED", 4)
+    monkeypatch.setattr(word_cache, "_MOST", 3)
+    monkeypatch.setattr(word_cache, "_LONGEST", 4)
     counted = Counted()
     analyzer = WordAnalyzer("mine", WhitespaceWords(), [counted])
     text = "a b c d drop abcde a b c d drop abcde"
@@ -65,8 +72,8 @@ def test_the_cache_is_bounded_and_does_not_change_results(monkeypatch):
 
 
 def test_analyzers_are_equal_if_their_parts_are():
-    one = WordAnalyzer("mine", StandardWords(), [LowerCase()])
-    two = WordAnalyzer("mine", StandardWords(), (LowerCase(),))
+    one = WordAnalyzer("mine", StandardWords(), [LOWER_CASE])
+    two = WordAnalyzer("mine", StandardWords(), (LOWER_CASE,))
     one.tokens("remembered words do not count")
     assert one == two
     assert hash(one) == hash(two)
@@ -74,7 +81,7 @@ def test_analyzers_are_equal_if_their_parts_are():
 
 
 def test_the_cache_is_not_pickled():
-    analyzer = WordAnalyzer("mine", StandardWords(), [LowerCase()])
+    analyzer = WordAnalyzer("mine", StandardWords(), [LOWER_CASE])
     before = len(pickle.dumps(analyzer))
     analyzer.tokens(" ".join(map(str, range(1000))))
     assert len(pickle.dumps(analyzer)) == before
@@ -84,7 +91,7 @@ def test_the_cache_is_not_pickled():
 def test_threads_share_an_analyzer(monkeypatch):
     from termwise.text import make_analyzer
 
-    monkeypatch.setattr(module, "_MOST_CACHED", 50)
+    monkeypatch.setattr(word_cache, "_MOST", 50)
     analyzer = make_analyzer("english")
     texts = [
         " ".join(f"running{n} universities cities" for n in range(start, start + 40)) for start in range(200)

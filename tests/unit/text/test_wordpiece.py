@@ -131,7 +131,7 @@ def test_the_tokens_equal_those_of_the_source_package():
 
 
 def test_truncation_and_padding_of_a_file_are_switched_off(tmp_path, vocabulary_file):
-    tokenizer = Tokenizer.from_str(WordPieceAnalyzer.from_file(vocabulary_file)._tokenizer.to_str())
+    tokenizer = Tokenizer.from_str(WordPieceAnalyzer.from_file(vocabulary_file)._assembled.tokenizer.to_str())
     tokenizer.enable_truncation(128)
     tokenizer.enable_padding(length=128)
     path = tmp_path / "tokenizer.json"
@@ -148,7 +148,7 @@ def test_truncation_and_padding_of_a_file_are_switched_off(tmp_path, vocabulary_
 def test_no_special_tokens_are_added(tmp_path, vocabulary_file):
     from tokenizers import processors
 
-    tokenizer = Tokenizer.from_str(WordPieceAnalyzer.from_file(vocabulary_file)._tokenizer.to_str())
+    tokenizer = Tokenizer.from_str(WordPieceAnalyzer.from_file(vocabulary_file)._assembled.tokenizer.to_str())
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     path = tmp_path / "tokenizer.json"
     tokenizer.save(str(path))
@@ -225,7 +225,7 @@ def test_a_broken_tokenizer_json(tmp_path, content, seen):
     ],
 )
 def test_a_tokenizer_json_with_an_unusable_vocabulary(tmp_path, vocabulary_file, numbers, seen):
-    content = json.loads(WordPieceAnalyzer.from_file(vocabulary_file)._tokenizer.to_str())
+    content = json.loads(WordPieceAnalyzer.from_file(vocabulary_file)._assembled.tokenizer.to_str())
     content["model"]["vocab"] = numbers
     content["added_tokens"] = []
     path = tmp_path / "tokenizer.json"

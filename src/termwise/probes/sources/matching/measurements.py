@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
-from termwise.text import Porter
+from termwise.text import PORTER
 
 _WORD = re.compile("[A-Za-z0-9]+")
 _DIGIT = re.compile("[0-9]")
@@ -62,7 +62,7 @@ class PublishedTerms:
             or _FOUR_ALIKE.search(word) is not None
             or word in self.stop_words
         )
-        return None if is_dropped else Porter()(word)
+        return None if is_dropped else PORTER(word)
 
 
 Values = npt.NDArray[Any]
