@@ -184,8 +184,6 @@ def test_allowed_documents_are_found_in_every_way(background, data):
                 mock.patch.object(retrieval, "DIRECT", direct),
             ):
                 for k in (1, 10, len(index)):
-                    allowed = AllowedDocuments(
-                        None, (AllowedRows(index.segments[0], mask),), is_kept=kept_again
-                    )
-                    ordinals, real, _ = retrieval.first_stage_and_others(index, vector, k, allowed=allowed)
+                    allowed = AllowedDocuments((AllowedRows(index.segments[0], mask),), is_kept=kept_again)
+                    ordinals, real = retrieval.first_stage(index, vector, k, allowed=allowed)
                     assert list(zip(ordinals.tolist(), real.tolist(), strict=True)) == kept[:k]
