@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from termwise.display.safe_text import legible_line
 from termwise.explain.attribution import Span
-from termwise.explain.snippets import Mark
+from termwise.explain.passages import Mark
 from termwise.explain.word_boundaries import united, whole_matches, whole_words
 from termwise.text.words_around import word_around
 

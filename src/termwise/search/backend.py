@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, final
+from typing import TYPE_CHECKING, ClassVar, Protocol, final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,15 @@ import numpy.typing as npt
 from termwise.engine.allowed_documents import AllowedDocuments
 from termwise.engine.graph_retrieval import ApproximateRetrieval
 from termwise.engine.query_encoder import QueryEncoder
-from termwise.engine.query_vector import QueryVector, query_vector
+from termwise.engine.query_vector import QueryVector
 from termwise.engine.result_order import Best
+from termwise.engine.retrieval import Scored, SearchSegment
 from termwise.engine.text_conditions import TextReader
+from termwise.errors import UnknownIdError
 from termwise.explain.explanation import Explanation
 from termwise.index import Index
 from termwise.search.request import Search
+from termwise.validation import check_names
 
 if TYPE_CHECKING:
     from termwise.search.single_index import SingleIndex
@@ -71,9 +74,10 @@ class PartEncoding:
     encoder: QueryEncoder
     graph: ApproximateRetrieval | None
 
-    def encode(self, text: str) -> QueryVector:
-        """Return the query vector of a text."""
-        return query_vector(self.index, self.encoder.encode_query(text))
+    @property
+    def search(self) -> SearchSegment | None:
+        """Search of a segment in place of the exact one."""
+        return None if self.graph is None else self.graph.search
 
 
 @final
@@ -93,11 +97,6 @@ class EncodedQuery:
     parts: tuple[PartEncoding, ...]
     vectors: tuple[QueryVector, ...]
 
-    @classmethod
-    def of(cls, text: str, parts: tuple[PartEncoding, ...]) -> EncodedQuery:
-        """Encode a text for each part."""
-        return cls(text, parts, tuple(part.encode(text) for part in parts))
-
 
 class Matches(Protocol):
     """Documents that match a query."""
@@ -109,8 +108,8 @@ class Matches(Protocol):
     def best(self) -> Best:
         """Function that returns the best matches by score, of a given number."""
 
-    def scores(self, ordinals: Ordinals) -> tuple[Floats, npt.NDArray[np.bool_] | None]:
-        """Return the scores of any documents, and whether each has one, or None if all have."""
+    def scores(self, ordinals: Ordinals) -> Scored:
+        """Return the scores of any documents, and whether each has one."""
 
     def explain(
         self, doc_ids: Sequence[str], ordinals: Ordinals, competitors: int | None, centred: bool
@@ -149,9 +148,11 @@ class Backend(Protocol):
     def suggesting(self) -> SingleIndex:
         """Index whose words are suggested for those that it lacks, if its terms are whole words."""
 
-    @property
-    def scores_are_relative(self) -> bool:
-        """Whether the score of a document depends on the other candidates."""
+    kind: ClassVar[str]
+    """What it is, in errors."""
+
+    scores_are_relative: ClassVar[bool]
+    """Whether the score of a document depends on the other candidates."""
 
     @property
     def text_reader(self) -> TextReader:
@@ -175,20 +176,30 @@ class Backend(Protocol):
             If the weights or settings of the search do not apply.
         """
 
-    def find(self, doc_ids: Sequence[str]) -> Ordinals:
-        """Return the positions of documents.
-
-        Raises
-        ------
-        UnknownIdError
-            If there is no such document.
-        """
-
     def allowed(self, found: AllowedDocuments | None) -> Allowed:
         """Return documents of `attribute_index` for each part."""
 
-    def match(self, query: EncodedQuery, exclude: frozenset[str], allowed: Allowed) -> Matches:
-        """Return the documents that match a query, among those that are allowed and not excluded."""
+    def match(self, query: EncodedQuery, left_out: Ordinals, allowed: Allowed) -> Matches:
+        """Return the documents that match a query, among those that are allowed and not left out."""
 
     def windows_for(self, parts: Sequence[PartEncoding], k: int) -> int | None:
         """Return how many windows a search for `k` results takes from a graph, or more; None if it is exact."""
+
+
+def find_documents(backend: Backend, doc_ids: Sequence[str]) -> Ordinals:
+    """Return the positions of documents.
+
+    Raises
+    ------
+    UnknownIdError
+        If there is no such document.
+    """
+    check_names("doc_ids", doc_ids)
+    ordinals = backend.index.find_many(doc_ids)
+    unknown = np.flatnonzero(ordinals < 0)
+    if len(unknown):
+        raise UnknownIdError(
+            f"the {backend.kind} holds no such document",
+            facts=[("doc_id", doc_ids[unknown[0]]), (backend.kind, backend.path or backend.index.path)],
+        )
+    return ordinals

@@ -4,41 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
 from termwise.engine.allowed_documents import AllowedDocuments
-from termwise.engine.explicit_weights import ExplicitWeights
 from termwise.engine.graph_retrieval import ApproximateRetrieval, open_graphs
-from termwise.engine.query_encoder import QueryEncoder, query_encoder_of
+from termwise.engine.query_encoder import ExplicitWeights, QueryEncoder, query_encoder_of
 from termwise.engine.query_settings import DEFAULT, WeightedQueryEncoder, check_settings, no_whole_words
-from termwise.engine.query_vector import QueryVector
 from termwise.engine.result_order import Best
-from termwise.engine.retrieval import (
-    RankedOrdinals,
-    ScoreOthers,
-    documents_in_order,
-    first_stage_and_others,
-    score_documents,
-    without,
-)
+from termwise.engine.retrieval import Scored, documents_in_order, first_stage, score_documents
 from termwise.engine.similar_terms import SimilarTerms
 from termwise.engine.subwords import SimilarPieces
 from termwise.engine.text_conditions import TextReader
 from termwise.errors import ParameterError
-from termwise.explain.explainer import explain
+from termwise.explain.explainer import explain, with_ranks
 from termwise.explain.explanation import Explanation
 from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.index.vector_graph import VectorGraph
-from termwise.search.backend import Allowed, EncodedQuery, Floats, Ordinals, Part, PartEncoding
+from termwise.search.backend import Allowed, EncodedQuery, Ordinals, Part, PartEncoding
 from termwise.search.request import Search
-from termwise.validation import check_names
-from termwise.weights import TermWeights
 
 
 @final
@@ -57,6 +45,9 @@ class SingleIndex:
     similar_terms : SimilarTerms or None
         Look-up of similar words; None if the terms of the index are pieces of words.
     """
+
+    kind: ClassVar[str] = "index"
+    scores_are_relative: ClassVar[bool] = False
 
     def __init__(self, index: Index, encoder: QueryEncoder | None = None) -> None:
         if not isinstance(index, Index):
@@ -100,11 +91,6 @@ class SingleIndex:
         """The index itself."""
         return self
 
-    @property
-    def scores_are_relative(self) -> bool:
-        """Always False: the score of a document does not depend on others."""
-        return False
-
     @cached_property
     def text_reader(self) -> TextReader:
         """Reader that finds the texts with a word or phrase."""
@@ -124,15 +110,12 @@ class SingleIndex:
         if (search.fuzzy or search.prefix) and self.similar_terms is None:
             facts = [("index", self.path), ("analyzer", self.encoder.analyzer.spec.name)]
             raise no_whole_words(search.fuzzy, search.prefix, facts)
-        return (PartEncoding(self.index, self._encoder_for(search, example), self.graph_for(search)),)
-
-    def _encoder_for(self, search: Search, example: int | None) -> QueryEncoder:
-        if search.weights is not None:
-            analyzer = self.encoder.analyzer
-            if isinstance(search.weights, TermWeights):
-                return ExplicitWeights(analyzer, search.weights)
-            return ExplicitWeights.of(self.index, analyzer, search.weights)
-        return self.weighted_encoder(search, example)
+        encoder: QueryEncoder
+        if search.weights is None:
+            encoder = self.weighted_encoder(search, example)
+        else:
+            encoder = ExplicitWeights.of(self.index, self.encoder.analyzer, search.weights)
+        return (PartEncoding(self.index, encoder, self.graph_for(search)),)
 
     def weighted_encoder(
         self, search: Search, example: int | None, similar: SimilarPieces | None = None
@@ -151,21 +134,13 @@ class SingleIndex:
             return None
         return ApproximateRetrieval(self._graphs, int(search.approximate))
 
-    def find(self, doc_ids: Sequence[str]) -> Ordinals:
-        """Return the positions of documents; see `Backend.find`."""
-        check_names("doc_ids", doc_ids)
-        ordinals = self.index.find_many(doc_ids)
-        for place in np.flatnonzero(ordinals < 0).tolist():
-            self.index.ordinal(doc_ids[place])  # raises the error for an unknown one
-        return ordinals
-
     def allowed(self, found: AllowedDocuments | None) -> Allowed:
         """Return the allowed documents of the index."""
         return None if found is None else (found,)
 
-    def match(self, query: EncodedQuery, exclude: frozenset[str], allowed: Allowed) -> IndexMatches:
+    def match(self, query: EncodedQuery, left_out: Ordinals, allowed: Allowed) -> IndexMatches:
         """Return the documents that match a query; see `Backend.match`."""
-        return IndexMatches(self.index, query, exclude, None if allowed is None else allowed[0])
+        return IndexMatches(self.index, query, left_out, None if allowed is None else allowed[0])
 
     def windows_for(self, parts: Sequence[PartEncoding], k: int) -> int | None:
         """Return how many windows a search takes from the graph; see `Backend.windows_for`."""
@@ -173,46 +148,46 @@ class SingleIndex:
         return None if graph is None else graph.windows_for(self.index, k)
 
 
-def first_stage_of(
-    part: PartEncoding, vector: QueryVector, k: int, allowed: AllowedDocuments | None
-) -> tuple[Ordinals, Floats, ScoreOthers]:
-    """Return the `k` best documents of an exact or approximate search; see `first_stage_and_others`."""
-    search = None if part.graph is None else part.graph.search
-    return first_stage_and_others(part.index, vector, k, search, allowed)
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class IndexMatches:
-    """Documents of an index that match a query; `Matches`."""
+    """Documents of an index that match a query; `Matches`.
+
+    Attributes
+    ----------
+    index : Index
+    query : EncodedQuery
+    left_out : ndarray of int64
+        Positions of documents that are no results.
+    allowed : AllowedDocuments or None
+    """
 
     index: Index
     query: EncodedQuery
-    exclude: frozenset[str]
+    left_out: Ordinals
     allowed: AllowedDocuments | None
-
-    def ordinals(self) -> Ordinals:
-        """Return the positions of all matches, in the order of the index."""
-        (vector,) = self.query.vectors
-        return documents_in_order(self.index, vector, exclude=self.exclude, allowed=self.allowed)
 
     @property
     def best(self) -> Best:
         """Function that returns the best matches by score, of a given number."""
         (part,), (vector,) = self.query.parts, self.query.vectors
+        left_out, allowed = self.left_out, self.allowed
+        return partial(
+            first_stage, self.index, vector, left_out=left_out, allowed=allowed, search=part.search
+        )
 
-        def best(k: int) -> RankedOrdinals:
-            ordinals, scores, _ = first_stage_of(part, vector, k + len(self.exclude), self.allowed)
-            ordinals, scores = without(self.index, ordinals, scores, self.exclude)
-            return ordinals[:k], scores[:k]
+    def ordinals(self) -> Ordinals:
+        """Return the positions of all matches, in the order of the index."""
+        (vector,) = self.query.vectors
+        if vector.vector is not None:
+            return np.sort(self.best(max(1, len(self.index)))[0])
+        return documents_in_order(self.index, vector.terms, left_out=self.left_out, allowed=self.allowed)
 
-        return best
-
-    def scores(self, ordinals: Ordinals) -> tuple[Floats, npt.NDArray[np.bool_] | None]:
-        """Return the scores of any documents; in an index with vectors, also whether each has a vector."""
+    def scores(self, ordinals: Ordinals) -> Scored:
+        """Return the scores of any documents, and in an index with vectors, whether each has a vector."""
         (vector,) = self.query.vectors
         scores, matched = score_documents(self.index, vector, ordinals)
-        return scores, None if vector.vector is None else matched
+        return scores, np.ones_like(matched) if vector.vector is None else matched
 
     def explain(
         self, doc_ids: Sequence[str], ordinals: Ordinals, competitors: int | None, centred: bool
@@ -224,12 +199,9 @@ class IndexMatches:
                 facts=[("index", self.index.path)],
                 fixes=[Fix.omit("centred")],
             )
-        return explain(
-            self.index,
-            self.query.parts[0].encoder,
-            self.query.text,
-            doc_ids,
-            competitors=competitors,
-            exclude=self.exclude,
-            allowed=self.allowed,
-        )
+        (part,), (vector,) = self.query.parts, self.query.vectors
+        explanations = explain(self.index, part.encoder, vector, self.query.text, doc_ids, ordinals)
+        if competitors is None:
+            return explanations
+        neighbours = np.where(np.isin(ordinals, self.left_out), 0, competitors)
+        return with_ranks(explanations, self.index, ordinals, neighbours, self.best(max(1, len(self.index))))
