@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference import dense_retrieval as reference
 
 from termwise.engine import dense_retrieval
 from termwise.engine.dense_retrieval import Digits
@@ -20,7 +21,6 @@ from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage, score_documents
 from termwise.index import Index, IndexWriter
 from termwise.index import document_spill as writers
-from termwise.kernels.reference import dense_retrieval as reference
 from termwise.text.vocabulary import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
 from termwise.weights import TermWeights

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference import retrieval as reference
 
 from termwise.engine import allowed_documents, retrieval
 from termwise.engine.allowed_documents import AllowedDocuments, AllowedRows
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage, score_documents
 from termwise.index import Index, IndexWriter
-from termwise.kernels.reference import retrieval as reference
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 

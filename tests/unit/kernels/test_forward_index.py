@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference import retrieval as reference
 
 from termwise.kernels import forward_index
 from termwise.kernels.forward_index import CORRUPT, OK
-from termwise.kernels.reference import retrieval as reference
 
 N_TERMS = 8
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference import retrieval as reference
 
 from termwise.kernels.addresses import address_of
 from termwise.kernels.allowed_retrieval import count_bits, count_postings, retrieve_allowed
-from termwise.kernels.reference import retrieval as reference
 from termwise.kernels.retrieval import (
     BINS,
     GIVE_UP,

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.reference import translation as reference
 
 from termwise.kernels import translation
-from termwise.kernels.reference import translation as reference
 from termwise.kernels.translation import Postings, Side
 
 TERMS = 6
