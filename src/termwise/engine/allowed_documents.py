@@ -201,7 +201,7 @@ def facets_at(
     ranges: Mapping[str, Mapping[str, Range]],
     n: int,
 ) -> dict[str, list[ValueCount]]:
-    """Count the values of fields in the documents at some positions of an index; see `Searcher.facets`."""
+    """Count the values of fields in the documents at some positions of an index; see `Results.facets`."""
     chosen = np.zeros(len(index), dtype=np.bool_)
     chosen[ordinals] = True
     segments = [

@@ -128,8 +128,10 @@ def without_replaced(encoder: QueryEncoder, query: str, added: Sequence[AddedTer
 
 
 def added_terms(encoder: QueryEncoder, query: str) -> list[AddedTerm]:
-    """Return the terms that an encoder adds to a query, because they resemble its words."""
-    return encoder.added_terms(query) if isinstance(encoder, WeightedQueryEncoder) else []
+    """Return the terms that an encoder adds to a query for mistyped or unfinished words."""
+    if not isinstance(encoder, WeightedQueryEncoder) or encoder.similar is None:
+        return []
+    return encoder.similar.added_to(query, fuzzy=encoder.fuzzy, prefix=encoder.prefix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,15 +166,9 @@ class WeightedQueryEncoder:
         """Analyzer of queries."""
         return self.encoder.analyzer
 
-    def added_terms(self, query: str) -> list[AddedTerm]:
-        """Return the terms that are added to a query for mistyped or unfinished words."""
-        if self.similar is None or not (self.fuzzy or self.prefix):
-            return []
-        return self.similar.added_to(query, fuzzy=self.fuzzy, prefix=self.prefix)
-
     def encode_query(self, query: str) -> TermWeights:
         """Return one row over the vocabulary of the index."""
-        added = self.added_terms(query)
+        added = added_terms(self, query)
         row = self.encoder.encode_query(without_replaced(self, query, added))
         terms, values = row.row(0)
         background = self.index.vocabulary.background

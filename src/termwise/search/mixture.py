@@ -46,7 +46,6 @@ from termwise.explain.mixture import NO_TEXT, centred_explanation, mean_weights,
 from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.reader import ATTEMPTS
-from termwise.search.backend import Allowed, EncodedQuery, Floats, Ordinals, Part, PartEncoding
 from termwise.search.mixture_folder import (
     DEPTH,
     MAX_DEPTH,
@@ -57,6 +56,7 @@ from termwise.search.mixture_folder import (
     is_part_name,
     part_index,
 )
+from termwise.search.parts import Allowed, EncodedQuery, Floats, Ordinals, Part, PartEncoding
 from termwise.search.request import Search
 from termwise.search.single_index import SingleIndex
 from termwise.validation import check, is_finite_number, is_integer
@@ -67,7 +67,7 @@ BATCH = 1 << 14
 
 @final
 class Mixture:
-    """Several indexes of the same documents in the same order, ranked together; a `Backend`.
+    """Several indexes of the same documents in the same order, ranked together.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Mixture:
     """
 
     kind: ClassVar[str] = "mixture"
-    scores_are_relative: ClassVar[bool] = True  # they are normalised over the candidates
+    scores_are_relative: ClassVar[bool] = True
 
     def __init__(self, parts: Sequence[Part], *, depth: int = DEPTH) -> None:
         self.parts = _with_common_words(_checked_parts(parts))
@@ -206,7 +206,7 @@ class Mixture:
         return _of_whole_words(self.parts) or self.parts[0].backend
 
     def encodings(self, search: Search, example: int | None = None) -> tuple[PartEncoding, ...]:
-        """Return how a search encodes queries for each part; see `Backend.encodings`."""
+        """Return how a search encodes queries for each part; see `SingleIndex.encodings`."""
         facts = [("mixture", self.path or self.index.path), ("parts", ", ".join(p.name for p in self.parts))]
         if search.weights is not None:
             raise ParameterError(
@@ -283,7 +283,7 @@ class Mixture:
         return MixtureMatches(self, query, union, total, tuple(of_scores))
 
     def windows_for(self, parts: Sequence[PartEncoding], k: int) -> int | None:
-        """Return how many windows a search takes from the graph of a part; see `Backend.windows_for`.
+        """Return how many windows a search takes from the graph of a part; see `SingleIndex.windows_for`.
 
         The number does not depend on `k`, because each part finds `depth` documents.
         """
@@ -317,7 +317,7 @@ class Normalisation:
 @final
 @dataclass(frozen=True, eq=False)
 class MixtureMatches:
-    """Candidates of a query with their scores; `Matches`.
+    """Candidates of a query with their scores.
 
     Attributes
     ----------

@@ -21,16 +21,9 @@ from termwise.explain.explanation import Explanation
 from termwise.filters import ValueCount, as_filter
 from termwise.fixes import Code, Fix
 from termwise.records import Query, Ranking
-from termwise.search.backend import (
-    Backend,
-    EncodedQuery,
-    Floats,
-    Matches,
-    Ordinals,
-    PartEncoding,
-    find_documents,
-)
+from termwise.search.backend import Backend, Matches, find_documents
 from termwise.search.hits import Hit, hits_of
+from termwise.search.parts import EncodedQuery, Floats, Ordinals, PartEncoding
 from termwise.search.query_syntax import parse_query
 from termwise.search.request import Search
 from termwise.search.single_index import SingleIndex

@@ -17,11 +17,12 @@ from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, ExcludedDocuments, Exclusion, Query, Ranking, Run
-from termwise.search.backend import Backend, Part, find_documents
+from termwise.search.backend import Backend, find_documents
 from termwise.search.candidates import rank_candidates
 from termwise.search.hits import Hit, hits_of
 from termwise.search.mixture import Mixture, MixtureMatches
 from termwise.search.mixture_folder import DEPTH
+from termwise.search.parts import Part
 from termwise.search.request import Search, checked_k, query_text
 from termwise.search.results import Results
 from termwise.search.single_index import SingleIndex

@@ -25,13 +25,13 @@ from termwise.explain.explanation import Explanation
 from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.index.vector_graph import VectorGraph
-from termwise.search.backend import Allowed, EncodedQuery, Ordinals, Part, PartEncoding
+from termwise.search.parts import Allowed, EncodedQuery, Ordinals, Part, PartEncoding
 from termwise.search.request import Search
 
 
 @final
 class SingleIndex:
-    """One index with its query encoder; a `Backend`.
+    """One index with its query encoder.
 
     Parameters
     ----------
@@ -42,12 +42,14 @@ class SingleIndex:
 
     Attributes
     ----------
+    index, attribute_index : Index
+        For identifiers and texts of the documents, and for their attributes.
     similar_terms : SimilarTerms or None
         Look-up of similar words; None if the terms of the index are pieces of words.
     """
 
-    kind: ClassVar[str] = "index"
-    scores_are_relative: ClassVar[bool] = False
+    kind: ClassVar[str] = "index"  # in errors
+    scores_are_relative: ClassVar[bool] = False  # to the other candidates
 
     def __init__(self, index: Index, encoder: QueryEncoder | None = None) -> None:
         if not isinstance(index, Index):
@@ -83,12 +85,12 @@ class SingleIndex:
 
     @property
     def words(self) -> SingleIndex:
-        """The index itself."""
+        """Index whose analyzer decides which words a text has."""
         return self
 
     @property
     def suggesting(self) -> SingleIndex:
-        """The index itself."""
+        """Index whose words are suggested for those that it lacks, if its terms are whole words."""
         return self
 
     @cached_property
@@ -106,7 +108,19 @@ class SingleIndex:
         return self if newest is self.index else SingleIndex(newest, self._given_encoder)
 
     def encodings(self, search: Search, example: int | None = None) -> tuple[PartEncoding, ...]:
-        """Return how a search encodes queries; see `Backend.encodings`."""
+        """Return how a search encodes queries for each part.
+
+        Parameters
+        ----------
+        search : Search
+        example : int, optional
+            Position of the document whose text is the query.
+
+        Raises
+        ------
+        ParameterError
+            If the weights or settings of the search do not apply.
+        """
         if (search.fuzzy or search.prefix) and self.similar_terms is None:
             facts = [("index", self.path), ("analyzer", self.encoder.analyzer.spec.name)]
             raise no_whole_words(search.fuzzy, search.prefix, facts)
@@ -121,12 +135,13 @@ class SingleIndex:
         self, search: Search, example: int | None, similar: SimilarPieces | None = None
     ) -> QueryEncoder:
         """Return the encoder with the weighting of a search, and with similar terms: its own, or `similar`."""
-        added = self.similar_terms if similar is None else similar
-        fuzzy, prefix = added is not None and search.fuzzy, added is not None and search.prefix
-        if search.weighting == DEFAULT and not fuzzy and not prefix:
+        similar_terms = (similar or self.similar_terms) if search.fuzzy or search.prefix else None
+        if search.weighting == DEFAULT and similar_terms is None:
             return self.encoder
         check_settings(search.weighting, self.index)
-        return WeightedQueryEncoder(self.encoder, self.index, search.weighting, added, fuzzy, prefix, example)
+        return WeightedQueryEncoder(
+            self.encoder, self.index, search.weighting, similar_terms, search.fuzzy, search.prefix, example
+        )
 
     def graph_for(self, search: Search) -> ApproximateRetrieval | None:
         """Return the approximate retrieval of a search; None if it is exact."""
@@ -135,15 +150,15 @@ class SingleIndex:
         return ApproximateRetrieval(self._graphs, int(search.approximate))
 
     def allowed(self, found: AllowedDocuments | None) -> Allowed:
-        """Return the allowed documents of the index."""
+        """Return documents of `attribute_index` for each part."""
         return None if found is None else (found,)
 
     def match(self, query: EncodedQuery, left_out: Ordinals, allowed: Allowed) -> IndexMatches:
-        """Return the documents that match a query; see `Backend.match`."""
+        """Return the documents that match a query, among those that are allowed and not left out."""
         return IndexMatches(self.index, query, left_out, None if allowed is None else allowed[0])
 
     def windows_for(self, parts: Sequence[PartEncoding], k: int) -> int | None:
-        """Return how many windows a search takes from the graph; see `Backend.windows_for`."""
+        """Return how many windows a search for `k` results takes from a graph, or more; None if it is exact."""
         graph = parts[0].graph
         return None if graph is None else graph.windows_for(self.index, k)
 
@@ -151,7 +166,7 @@ class SingleIndex:
 @final
 @dataclass(frozen=True, eq=False)
 class IndexMatches:
-    """Documents of an index that match a query; `Matches`.
+    """Documents of an index that match a query.
 
     Attributes
     ----------
