@@ -123,8 +123,8 @@ class Results:
     def ranking(self) -> Ranking:
         """The documents with their scores: at most `Search.k`, in the order of their scores, or of `Search.sort`."""
         if self._ranking is None:
-            k, exclude, same = self._k, self._exclude, tuple[str, ...]()
-            ranking = self._rank(exclude, k)
+            k, same = self._k, tuple[str, ...]()
+            ranking = self._rank(self._exclude, k)
             while self.search.like_text is not None and (found := self._with_same_text(ranking.doc_ids)):
                 k, same = 2 * k, same + found
                 ranking = self._rank(frozenset(same), k)

@@ -155,7 +155,10 @@ class SingleIndex:
 
     def match(self, query: EncodedQuery, left_out: Ordinals, allowed: Allowed) -> IndexMatches:
         """Return the documents that match a query, among those that are allowed and not left out."""
-        return IndexMatches(self.index, query, left_out, None if allowed is None else allowed[0])
+        (part,), (vector,) = query.parts, query.vectors
+        among = None if allowed is None else allowed[0]
+        best = partial(first_stage, self.index, vector, left_out=left_out, allowed=among, search=part.search)
+        return IndexMatches(self.index, query, left_out, among, best)
 
     def windows_for(self, parts: Sequence[PartEncoding], k: int) -> int | None:
         """Return how many windows a search for `k` results takes from a graph, or more; None if it is exact."""
@@ -175,21 +178,15 @@ class IndexMatches:
     left_out : ndarray of int64
         Positions of documents that are no results.
     allowed : AllowedDocuments or None
+    best : callable
+        Returns the best matches by score, of a given number.
     """
 
     index: Index
     query: EncodedQuery
     left_out: Ordinals
     allowed: AllowedDocuments | None
-
-    @property
-    def best(self) -> Best:
-        """Function that returns the best matches by score, of a given number."""
-        (part,), (vector,) = self.query.parts, self.query.vectors
-        left_out, allowed = self.left_out, self.allowed
-        return partial(
-            first_stage, self.index, vector, left_out=left_out, allowed=allowed, search=part.search
-        )
+    best: Best
 
     def ordinals(self) -> Ordinals:
         """Return the positions of all matches, in the order of the index."""
