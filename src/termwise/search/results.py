@@ -141,14 +141,15 @@ class Results:
 
     def _rank(self, exclude: frozenset[str], k: int) -> Ranking:
         """Return the first `k` results without the excluded documents."""
+        names = None
         if self._candidates is not None:
-            best = self._best_candidates(exclude)
+            best, names = self._best_candidates(exclude, self._candidates)
         elif self._lists:
             listed = self._listed(exclude)
             best = _in_order(listed, np.zeros(len(listed)))
         else:
             best = self.matches(exclude).best
-        return self._order.ranking(self._backend.attribute_index, best, k, self._query_id)
+        return self._order.ranking(self._backend.attribute_index, best, k, self._query_id, names)
 
     def matches(self, exclude: frozenset[str]) -> Matches:
         """Return the documents that match the query, without the excluded ones; those of the last call are kept."""
@@ -160,21 +161,30 @@ class Results:
     def _positions(self, doc_ids: Collection[str]) -> Ordinals:
         return self._backend.index.find_many(list(doc_ids)) if doc_ids else np.empty(0, dtype=np.int64)
 
-    def _best_candidates(self, exclude: frozenset[str]) -> Best:
-        """Return the function that finds the best candidates; ties in their order, and last, those without a score."""
-        assert self._candidates is not None, "the search has candidates"
+    def _best_candidates(
+        self, exclude: frozenset[str], candidates: Sequence[str]
+    ) -> tuple[Best, dict[int, str]]:
+        """Return the function that finds the best candidates, and their names by position.
+
+        Ties are in the order of the candidates, and those without a score are last.
+        """
         backend = self._backend
-        ordinals = candidate_ordinals(backend.index, self._candidates, self._query_id, path=backend.path)
+        ordinals = candidate_ordinals(backend.index, candidates, self._query_id, path=backend.path)
+        names = dict(zip(ordinals.tolist(), candidates, strict=True))
         if self._allowed_documents is not None:
             ordinals = ordinals[self._allowed_documents.allow(ordinals)]
         if self._lists:
             scores, scored = np.zeros(len(ordinals)), np.ones(len(ordinals), dtype=np.bool_)
         else:
             scores, scored = self.matches(exclude).scores(ordinals)
-        scores = np.where(scored, scores, scores[scored].min() if scored.any() else 0.0)
-        order = np.lexsort((~scored, -scores))
-        order = order[~np.isin(ordinals[order], self._positions(exclude))]
-        return _in_order(ordinals[order], scores[order])
+        if scored.all():
+            order = np.argsort(-scores, kind="stable")
+        else:
+            scores = np.where(scored, scores, scores[scored].min() if scored.any() else 0.0)
+            order = np.lexsort((~scored, -scores))
+        if exclude:
+            order = order[~np.isin(ordinals[order], self._positions(exclude))]
+        return _in_order(ordinals[order], scores[order]), names
 
     @property
     def windows(self) -> int | None:
