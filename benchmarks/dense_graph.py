@@ -52,7 +52,7 @@ from timing import RESULTS, about, append, each, pinned, say, timed  # noqa: E40
 from termwise.collection import open_collection, read_qrels, read_queries  # noqa: E402
 from termwise.engine.graph_retrieval import ApproximateRetrieval, open_graphs  # noqa: E402
 from termwise.engine.query_vector import QueryVector, query_vector  # noqa: E402
-from termwise.engine.retrieval import first_stage, first_stage_and_others  # noqa: E402
+from termwise.engine.retrieval import first_stage  # noqa: E402
 from termwise.index import Index, IndexWriter  # noqa: E402
 from termwise.index.vector_graph import CONNECTIVITY, EF_CONSTRUCTION  # noqa: E402
 from termwise.indexing import build_graph  # noqa: E402
@@ -209,7 +209,7 @@ def with_graph(index: Index, queries: Sequence[QueryVector]) -> Search:
 
     def search(number: int, breadth: int) -> Found:
         search = ApproximateRetrieval(graphs, breadth).search
-        return first_stage_and_others(index, queries[number], breadth, search)[0]
+        return first_stage(index, queries[number], breadth, search=search)[0]
 
     return search
 

@@ -10,7 +10,7 @@ contestants:
 
 ===========================  =====================================================================================
 termwise                     `first_stage`: term weights to the `k` best documents
-termwise, all scores         `all_scores`: the exact scores of all documents
+termwise, all scores         the exact scores of all documents
 numpy float32                a matrix product and `argpartition`
 faiss IndexFlatIP            float32
 faiss 8 bits                 `IndexScalarQuantizer`, QT_8bit, inner product; approximate scores
@@ -48,8 +48,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
 from record import parser  # noqa: E402
 from timing import RESULTS, about, append, each, held, pinned, say, show_verdicts, timed  # noqa: E402
 
-from termwise.engine.dense_retrieval import Digits, all_scores  # noqa: E402
-from termwise.engine.query_vector import query_vector  # noqa: E402
+from termwise.engine.dense_retrieval import Digits, _score_all  # noqa: E402
+from termwise.engine.query_vector import QueryVector, query_vector  # noqa: E402
 from termwise.engine.retrieval import first_stage  # noqa: E402
 from termwise.index import Index, IndexWriter  # noqa: E402
 from termwise.text import Vocabulary  # noqa: E402
@@ -172,6 +172,12 @@ def query_row(index: Index, length: int, random: np.random.Generator) -> TermWei
     counts = random.integers(1, 6 if length >= LENGTHS["long queries"][0] else 2, length)
     row = dict(zip(terms.tolist(), counts.astype(float).tolist(), strict=True))
     return TermWeights.from_rows([row], index.vocabulary.id)
+
+
+def all_scores(index: Index, query: QueryVector) -> None:
+    """Compute the exact scores of all documents."""
+    for segment in index.segments:
+        _score_all(segment.vectors, Digits.of(query.vector))
 
 
 def compare(

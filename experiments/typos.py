@@ -44,7 +44,7 @@ from termwise.engine.query_settings import WeightedQueryEncoder
 from termwise.engine.similar_terms import MOST_TERMS, AddedTerm
 from termwise.engine.subwords import SimilarPieces
 from termwise.search import Search, Searcher
-from termwise.search.backend import PartEncoding
+from termwise.search.parts import PartEncoding
 from termwise.text.wordpiece import WordPieceAnalyzer
 
 HERE = Path(__file__).resolve().parent

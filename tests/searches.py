@@ -47,7 +47,7 @@ class Searching:
         return self.encoder(part).encode_query(query)
 
     def encoder(self, part: int = 0) -> Any:
-        return self.search().encode("").parts[part].encoder
+        return self.search().query.parts[part].encoder
 
     def did_you_mean(self, query: Any) -> Sequence[Any]:
         return self.search(query).did_you_mean()

@@ -224,19 +224,21 @@ class Stage:
                 raise ParameterError("a query likelihood needs an encoder", facts=[("alpha", alpha)])
             searcher = shares.searcher if encoder is None else self.index(encoder, form).searcher
             reader: QueryLikelihoods
-            examples = None
+            examples: dict[str, str] = {}
             if stored is None:
                 reader = open_query_encoder(query_encoder, precision=self._precision)
             else:
                 reader, examples = self._stored(query_encoder, stored)
             ranker = QueryDocumentLikelihood(
-                searcher, alpha=alpha, documents=shares.searcher.index, query_encoder=reader
+                searcher,
+                alpha=alpha,
+                documents=shares.searcher.index,
+                query_encoder=reader,
+                examples=examples,
             )
             candidates = self._head(first, depth)
             timed = self._timed(
-                lambda queries: ranker.timed_run(
-                    queries, candidates=candidates, k=self._depth, examples=examples
-                )
+                lambda queries: ranker.timed_run(queries, candidates=candidates, k=self._depth)
             )
             return replace(timed, run=with_tail(timed.run, self.first(first).run))
 

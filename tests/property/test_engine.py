@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference import retrieval as reference
 
 from termwise.engine import allowed_documents, retrieval
 from termwise.engine.allowed_documents import AllowedDocuments, AllowedRows
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage, score_documents
 from termwise.index import Index, IndexWriter
-from termwise.kernels.reference import retrieval as reference
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 
@@ -184,8 +184,6 @@ def test_allowed_documents_are_found_in_every_way(background, data):
                 mock.patch.object(retrieval, "DIRECT", direct),
             ):
                 for k in (1, 10, len(index)):
-                    allowed = AllowedDocuments(
-                        None, (AllowedRows(index.segments[0], mask),), is_kept=kept_again
-                    )
-                    ordinals, real, _ = retrieval.first_stage_and_others(index, vector, k, allowed=allowed)
+                    allowed = AllowedDocuments((AllowedRows(index.segments[0], mask),), is_kept=kept_again)
+                    ordinals, real = retrieval.first_stage(index, vector, k, allowed=allowed)
                     assert list(zip(ordinals.tolist(), real.tolist(), strict=True)) == kept[:k]

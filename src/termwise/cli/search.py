@@ -260,7 +260,7 @@ def _empty_result_lines(searcher: Searcher, results: Results, suggestion: str) -
 
     first = searcher.parts[0]  # no part has results; the words of the first are named
     text, asked = results.text, results.search
-    if results.encode(text).vectors[0].terms.size == 0 < first.backend.encoder.encode_query(text).nnz:
+    if results.query.vectors[0].terms.size == 0 < first.backend.encoder.encode_query(text).nnz:
         return ["no results: --set removes all terms of the query"]
     if asked.query is None and text:
         return ["no results: no other document shares a term with the query document"]

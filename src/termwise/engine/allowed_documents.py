@@ -23,8 +23,6 @@ from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.deletions import packed_rows
 from termwise.index.segment import Segment, views_of
-from termwise.kernels.allowed_retrieval import ranks_of
-from termwise.kernels.forward_index import mark_documents
 
 FilterLike = str | Mapping[str, Any] | Filter
 """A filter as text, as JSON, or as an object; see `termwise.filters`."""
@@ -75,11 +73,15 @@ class AllowedRows:
     @cached_property
     def numbered(self) -> dict[str, npt.NDArray[Any]]:
         """Bit set and internal numbers of the documents, for `retrieve_allowed`."""
-        numbers = self.segment.internal_numbers
         size = 1 << self.segment.block_bits
-        words = np.zeros(-(-self.segment.documents // size) * (size // 64), dtype=np.uint64)
-        mark_documents(numbers, self.rows, words)
-        return {"allowed": words, "ranks": ranks_of(words), "members": np.sort(numbers[self.rows])}
+        bits = np.zeros(-(-self.segment.documents // size) * size, dtype=np.bool_)
+        bits[self.segment.internal_numbers[self.rows]] = True
+        counts = np.count_nonzero(bits.reshape(-1, 64), axis=1)
+        return {
+            "allowed": np.packbits(bits, bitorder="little").view(np.uint64),
+            "ranks": np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
+            "members": np.flatnonzero(bits).astype(np.int32),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +90,6 @@ class AllowedDocuments:
 
     Attributes
     ----------
-    filter : Filter or None
-        None if they were not chosen by a filter.
     segments : tuple of AllowedRows
         One for each segment.
     conditions : TextConditions or None
@@ -98,7 +98,6 @@ class AllowedDocuments:
         Whether later searches use the documents too, so that they are numbered as the kernels read them.
     """
 
-    filter: Filter | None
     segments: tuple[AllowedRows, ...]
     conditions: TextConditions | None = None
     is_kept: bool = False
@@ -146,7 +145,7 @@ class AllowedDocuments:
         possible = self.mask & conditions.possible()
         segments = _segments((each.segment for each in self.segments), possible)
         decided = np.array_equal(possible, possible & conditions.proved())
-        return AllowedDocuments(self.filter, segments, None if decided else conditions)
+        return AllowedDocuments(segments, None if decided else conditions)
 
 
 def allowed_documents(index: Index, given: FilterLike) -> AllowedDocuments:
@@ -174,7 +173,7 @@ def allowed_documents(index: Index, given: FilterLike) -> AllowedDocuments:
             return kept[name]
     filter = as_filter(given, index.schema) if filter is None else filter
     segments = tuple(_rows(segment, filter) for segment in index.segments)
-    found = AllowedDocuments(filter, segments, is_kept=True)
+    found = AllowedDocuments(segments, is_kept=True)
     with _lock:
         kept[name] = found
         while len(kept) > KEPT:
@@ -186,19 +185,12 @@ def allowed_for(
     index: Index, filter: FilterLike | None, conditions: TextConditions | None
 ) -> AllowedDocuments | None:
     """Return the documents that a filter and conditions allow; None without both. See `allowed_documents`."""
+    allowed = None if filter is None else allowed_documents(index, filter)
     if conditions is None:
-        return None if filter is None else allowed_documents(index, filter)
-    allowed = all_documents(index) if filter is None else allowed_documents(index, filter)
+        return allowed
+    if allowed is None:
+        allowed = AllowedDocuments(_segments(index.segments, np.ones(len(index), dtype=np.bool_)))
     return allowed.limited(conditions)
-
-
-def all_documents(index: Index) -> AllowedDocuments:
-    """Return all documents of an index."""
-    segments = []
-    for segment in index.segments:
-        mask = np.ones(segment.documents, dtype=np.bool_) if segment.live is None else ~segment.live.deleted
-        segments.append(_frozen(segment, mask))
-    return AllowedDocuments(None, tuple(segments))
 
 
 def facets_at(
@@ -208,7 +200,7 @@ def facets_at(
     ranges: Mapping[str, Mapping[str, Range]],
     n: int,
 ) -> dict[str, list[ValueCount]]:
-    """Count the values of fields in the documents at some positions of an index; see `Searcher.facets`."""
+    """Count the values of fields in the documents at some positions of an index; see `Results.facets`."""
     chosen = np.zeros(len(index), dtype=np.bool_)
     chosen[ordinals] = True
     segments = [
@@ -222,7 +214,7 @@ def facets_at(
 
 def aligned(allowed: AllowedDocuments, index: Index) -> AllowedDocuments:
     """Return the same documents for another index of the same documents, whose segments may end elsewhere."""
-    return AllowedDocuments(allowed.filter, _segments(index.segments, allowed.mask), allowed.conditions)
+    return AllowedDocuments(_segments(index.segments, allowed.mask), allowed.conditions)
 
 
 def _segments(segments: Iterable[Segment], chosen: npt.NDArray[np.bool_]) -> tuple[AllowedRows, ...]:

@@ -101,35 +101,9 @@ def _is_digit(vector: npt.NDArray[np.int64]) -> bool:
     return within and int(np.abs(vector).sum()) * _LARGEST <= LARGEST_SUM
 
 
-def all_scores(index: Index, query: QueryVector) -> Scores:
-    """Return the scores of all documents of an index with vectors, exactly those of `first_stage`.
-
-    Parameters
-    ----------
-    index : Index
-    query : QueryVector
-        Query prepared for the index.
-
-    Returns
-    -------
-    ndarray of shape (documents,), float64
-        -inf for documents that are no results: those without a window; all for a query without a known term.
-    """
-    vectors = _vector_of(query)
-    if not len(query.terms):
-        return np.full(len(index), -np.inf)
-    digits = Digits.of(vectors)
-    parts = [
-        _score_all(segment.vectors, digits)[segment.rows_of(np.arange(len(segment)))]
-        for segment in index.segments
-        if segment.vectors is not None
-    ]
-    return np.concatenate([np.empty(0), *parts]) * query.unit
-
-
 def best_by_vectors(
     vectors: SegmentVectors, query: QueryVector, k: int, left_out: npt.NDArray[np.bool_] | None = None
-) -> tuple[Rows, Scores, Scores | None]:
+) -> tuple[Rows, Scores]:
     """Find the best rows of a segment; those that are `left_out` are no results.
 
     Returns
@@ -138,11 +112,9 @@ def best_by_vectors(
         Best first.
     scores : ndarray of the same shape, float64
         In units of `QueryVector.unit`.
-    every : ndarray of shape (documents,), float64, or None
-        Scores of all rows, -inf for those that are no results; None if they were computed with a rounded query.
     """
     if not len(query.terms):
-        return np.empty(0, dtype=np.int64), np.empty(0), None
+        return np.empty(0, dtype=np.int64), np.empty(0)
     documents = len(vectors.starts) - 1
     exact = Digits.of(_vector_of(query))
     if len(exact.rows) > 1 and k <= documents // FEW:
@@ -158,10 +130,10 @@ def best_by_vectors(
         if len(rows) <= documents // FEW:
             scores = _score_some(vectors, exact, rows)
             best = top_k(scores, k)
-            return rows[best], scores[best], None
+            return rows[best], scores[best]
     scores = _score_all(vectors, exact, left_out)
     best = top_k(scores, k)
-    return best, scores[best], scores
+    return best, scores[best]
 
 
 def score_by_vectors(
@@ -173,11 +145,7 @@ def score_by_vectors(
     """
     if not len(query.terms):
         return np.zeros(len(rows)), np.zeros(len(rows), dtype=np.bool_)
-    return results_of(_score_some(vectors, Digits.of(_vector_of(query)), rows))
-
-
-def results_of(scores: Scores) -> tuple[Scores, npt.NDArray[np.bool_]]:
-    """Return scores with 0 for rows that are no results, and whether each row is one."""
+    scores = _score_some(vectors, Digits.of(_vector_of(query)), rows)
     matched = scores > -np.inf
     return np.where(matched, scores, 0.0), matched
 

@@ -85,7 +85,7 @@ class ApproximateRetrieval:
             if len(rows) >= k:
                 scores, _ = score_by_vectors(vectors, query, rows)
                 best = top_k(scores, k)
-                return rows[best], scores[best], None
+                return rows[best], scores[best]
             count *= 2
         return best_by_vectors(vectors, query, k, left_out)
 

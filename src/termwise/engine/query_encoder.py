@@ -1,7 +1,9 @@
-"""Query encoder of an index, made from the description in its manifest."""
+"""Query encoders of an index: the one that its manifest describes, and explicit weights."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol, cast, get_args
 
 from termwise.display.safe_text import short_digest
@@ -19,6 +21,7 @@ from termwise.index.manifest import NAME
 from termwise.models.base import QueryWeighting
 from termwise.models.count_query_encoder import CountQueryEncoder
 from termwise.text import Analyzer, AnalyzerSpec, analyzer_from_spec
+from termwise.validation import is_finite_number
 from termwise.weights import TermWeights
 
 
@@ -31,6 +34,62 @@ class QueryEncoder(Protocol):
 
     def encode_query(self, query: str) -> TermWeights:
         """Return one row over the vocabulary of the index."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExplicitWeights:
+    """Encodes every text as the same row.
+
+    Attributes
+    ----------
+    analyzer : Analyzer
+        Of the index; it finds the words of a query in texts.
+    row : TermWeights
+    """
+
+    analyzer: Analyzer
+    row: TermWeights
+
+    @classmethod
+    def of(
+        cls, index: Index, analyzer: Analyzer, weights: TermWeights | Mapping[str, float]
+    ) -> ExplicitWeights:
+        """Return the encoder for one row, or for weights of terms.
+
+        Parameters
+        ----------
+        index : Index
+        analyzer : Analyzer
+            Of its queries.
+        weights : TermWeights or mapping of str to float
+            Weights of 0 or more. Terms that the index lacks are ignored, as unknown words of a query are. A reserved
+            background term gets the sum of the others, as in `CountQueryEncoder`.
+
+        Raises
+        ------
+        ParameterError
+            If a weight is not a finite number of 0 or more.
+        """
+        if isinstance(weights, TermWeights):
+            return cls(analyzer, weights)
+        vocabulary = index.vocabulary
+        row: dict[int, float] = {}
+        for term, weight in weights.items():
+            if not is_finite_number(weight) or weight < 0:
+                raise ParameterError(
+                    "the weight of a query term is a finite number of 0 or more",
+                    facts=[("term", term), ("weight", weight)],
+                )
+            number = vocabulary.number(term)
+            if number is not None and number != vocabulary.background and weight:
+                row[number] = float(weight)
+        if row and vocabulary.background is not None:
+            row[vocabulary.background] = sum(row.values())
+        return cls(analyzer, TermWeights.from_rows([row], vocabulary.id))
+
+    def encode_query(self, query: str) -> TermWeights:
+        """Return the row."""
+        return self.row
 
 
 def analyzer_of(index: Index) -> Analyzer:

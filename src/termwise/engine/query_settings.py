@@ -121,14 +121,17 @@ def no_whole_words(fuzzy: bool, prefix: bool, facts: Sequence[tuple[str, object]
     )
 
 
-def added_terms(encoder: QueryEncoder, query: str) -> list[AddedTerm]:
-    """Return the terms that an encoder adds to a query, because they resemble its words."""
-    return encoder.added_terms(query) if isinstance(encoder, WeightedQueryEncoder) else []
-
-
 def without_replaced(encoder: QueryEncoder, query: str, added: Sequence[AddedTerm]) -> str:
     """Return a query with spaces in place of the words that added terms replace."""
-    return encoder.without_replaced(query, added) if isinstance(encoder, WeightedQueryEncoder) else query
+    similar = encoder.similar if isinstance(encoder, WeightedQueryEncoder) else None
+    return similar.without_replaced(query, added) if isinstance(similar, SimilarPieces) else query
+
+
+def added_terms(encoder: QueryEncoder, query: str) -> list[AddedTerm]:
+    """Return the terms that an encoder adds to a query for mistyped or unfinished words."""
+    if not isinstance(encoder, WeightedQueryEncoder) or encoder.similar is None:
+        return []
+    return encoder.similar.added_to(query, fuzzy=encoder.fuzzy, prefix=encoder.prefix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,22 +166,10 @@ class WeightedQueryEncoder:
         """Analyzer of queries."""
         return self.encoder.analyzer
 
-    def added_terms(self, query: str) -> list[AddedTerm]:
-        """Return the terms that are added to a query for mistyped or unfinished words."""
-        if self.similar is None or not (self.fuzzy or self.prefix):
-            return []
-        return self.similar.added_to(query, fuzzy=self.fuzzy, prefix=self.prefix)
-
-    def without_replaced(self, query: str, added: Sequence[AddedTerm]) -> str:
-        """Return a query without the words that added terms replace."""
-        return (
-            self.similar.without_replaced(query, added) if isinstance(self.similar, SimilarPieces) else query
-        )
-
     def encode_query(self, query: str) -> TermWeights:
         """Return one row over the vocabulary of the index."""
-        added = self.added_terms(query)
-        row = self.encoder.encode_query(self.without_replaced(query, added))
+        added = added_terms(self, query)
+        row = self.encoder.encode_query(without_replaced(self, query, added))
         terms, values = row.row(0)
         background = self.index.vocabulary.background
         if background is not None and len(terms) and int(terms[-1]) == background:

@@ -7,7 +7,7 @@ the first documents until enough of them are kept.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,28 +91,18 @@ class ResultOrder:
                 )
         return cls(sort, descending, collapse, collapse_size)
 
-    @property
-    def by_score(self) -> bool:
-        """Whether the best documents by score are the results."""
-        return self.sort is None and self.collapse is None
+    def ranking(
+        self, index: Index, best: Best, k: int, query_id: str, names: Mapping[int, str] | None = None
+    ) -> Ranking:
+        """Return the first `k` results of a search; `best` finds the best documents by score.
 
-    def ranking(self, index: Index, best: Best, k: int, query_id: str) -> Ranking:
-        """Return the first `k` results of a search; `best` finds the best documents by score."""
+        `names` are the identifiers of documents by position, if they are known; those of the index are read otherwise.
+        """
         first = best if self.sort is None else self._sorted(index, best)
         ordinals, scores = first(k) if self.collapse is None else self._collapsed(index, first, k)
         sorted_by = "" if self.sort is None else f"{'-' * self.descending}{self.sort}"
-        return Ranking(index.doc_ids(ordinals), scores, query_id, sorted_by)
-
-    def listing(self, index: Index, ordinals: Ordinals, k: int) -> Ranking:
-        """Return the first `k` of documents without scores; each has the score 0."""
-        return self.ranking(index, lambda k: (ordinals[:k], np.zeros(len(ordinals[:k]))), k, "")
-
-    def of_ranking(self, index: Index, ranking: Ranking, k: int) -> Ranking:
-        """Return the first `k` results of a ranking by score."""
-        if self.by_score:
-            return ranking.top(k)
-        ordinals = index.find_many(ranking.doc_ids)
-        return self.ranking(index, lambda k: (ordinals[:k], ranking.scores[:k]), k, ranking.query_id)
+        doc_ids = index.doc_ids(ordinals) if names is None else map(names.__getitem__, ordinals.tolist())
+        return Ranking(tuple(doc_ids), scores, query_id, sorted_by)
 
     def _sorted(self, index: Index, best: Best) -> Best:
         ordinals, scores = best(max(1, len(index)))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.engine.allowed_documents import AllowedDocuments, AllowedRows
-from termwise.engine.dense_retrieval import best_by_vectors, results_of, score_by_vectors
+from termwise.engine.dense_retrieval import best_by_vectors, score_by_vectors
 from termwise.engine.query_vector import QueryVector
 from termwise.errors import CorruptIndexError, DuplicateIdError, UnknownIdError
 from termwise.index import Index
@@ -31,10 +30,8 @@ RankedOrdinals = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
 Scored = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
 """Real scores of documents, and whether each is a result; see `score_documents`."""
 
-ScoreOthers = Callable[[npt.NDArray[np.int64]], Scored]
-
-SegmentResults = tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.float64] | None]
-"""Best rows of a segment, best first; their sums; and the sums of all rows, or None if they were not computed."""
+SegmentResults = tuple[npt.NDArray[np.int64], npt.NDArray[Any]]
+"""Best rows of a segment, best first, and their sums."""
 
 SearchSegment = Callable[[Segment, QueryVector, int, AllowedRows | None], SegmentResults]
 """Search of a segment for a number of results."""
@@ -45,11 +42,23 @@ DEEPER = 4
 DIRECT = 3
 """Allowed documents are scored one by one if the query has this many times as many postings as they have."""
 
+_NONE: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
-def first_stage(index: Index, query: QueryVector, k: int) -> RankedOrdinals:
+
+def first_stage(
+    index: Index,
+    query: QueryVector,
+    k: int,
+    *,
+    left_out: npt.NDArray[np.int64] = _NONE,
+    allowed: AllowedDocuments | None = None,
+    search: SearchSegment | None = None,
+) -> RankedOrdinals:
     """Return the `k` best documents that share a term with the query, fewer if fewer match; ties by input position.
 
-    In an index with vectors, all documents with a vector match a query with a term that has a vector.
+    In an index with vectors, all documents with a vector match a query with a term that has a vector. Where conditions
+    on texts are undecided, texts are read in the order of the ranking, until `k` documents are known to fulfil them. A
+    document that is cut into chunks has the position of the first one and the score of the best one.
 
     Parameters
     ----------
@@ -58,6 +67,12 @@ def first_stage(index: Index, query: QueryVector, k: int) -> RankedOrdinals:
         Query prepared for the index.
     k : int
         Number of results, 1 or more.
+    left_out : ndarray of int64, optional
+        Positions of documents that are no results.
+    allowed : AllowedDocuments, optional
+        Documents that can be results; by default all.
+    search : SearchSegment, optional
+        Replaces the exact search of each segment.
 
     Returns
     -------
@@ -71,133 +86,72 @@ def first_stage(index: Index, query: QueryVector, k: int) -> RankedOrdinals:
     CorruptIndexError
         If the postings point outside their arrays.
     """
-    ordinals, scores, _ = first_stage_and_others(index, query, k)
-    return ordinals, scores
-
-
-def first_stage_and_others(
-    index: Index,
-    query: QueryVector,
-    k: int,
-    search: SearchSegment | None = None,
-    allowed: AllowedDocuments | None = None,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], ScoreOthers]:
-    """Return the results of `first_stage`, and a function that scores other documents as `score_documents` does.
-
-    An index with vectors has computed these scores already, except for queries that it rounds. `search` replaces the
-    exact search of each segment. Only documents that are `allowed` are results. Where conditions on texts are
-    undecided, texts are read in the order of the ranking, until `k` documents are known to fulfil them. A document that
-    is cut into chunks has the position of the first one and the score of the best one.
-    """
-    depth = k
-    while allowed is not None and allowed.conditions is not None:
-        ordinals, scores, score_others = _first_documents(index, query, depth, search, allowed)
-        kept = allowed.conditions.first_fulfilled(ordinals, k)
-        if len(kept) == k or len(ordinals) < depth:
-            return ordinals[kept], scores[kept], score_others
-        depth *= DEEPER
-        allowed = allowed.limited(allowed.conditions)
-    return _first_documents(index, query, k, search, allowed)
-
-
-def _first_documents(
-    index: Index,
-    query: QueryVector,
-    k: int,
-    search: SearchSegment | None,
-    allowed: AllowedDocuments | None,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], ScoreOthers]:
-    if not index.manifest.chunk:
-        return _first_rows(index, query, k, search, allowed)
-    depth = k
+    depth = k + len(left_out)
     while True:
-        chunks, scores, _ = _first_rows(index, query, depth, search, allowed)
-        documents, first = np.unique(index.chunks.documents_of(chunks), return_index=True)
-        if len(documents) >= k or len(chunks) < depth:
-            best = np.argsort(first)[:k]
-            return documents[best], scores[first[best]], partial(score_documents, index, query)
+        ordinals, scores = _best_rows(index, query, depth, allowed, search)
+        is_last = len(ordinals) < depth
+        if index.manifest.chunk:
+            documents, first = np.unique(index.chunks.documents_of(ordinals), return_index=True)
+            best = np.argsort(first)
+            ordinals, scores = documents[best], scores[first[best]]
+        if len(left_out):
+            kept = ~np.isin(ordinals, left_out)
+            ordinals, scores = ordinals[kept], scores[kept]
+        if allowed is not None and allowed.conditions is not None:
+            places = allowed.conditions.first_fulfilled(ordinals, k)
+            ordinals, scores = ordinals[places], scores[places]
+        if is_last or len(ordinals) >= k:
+            return ordinals[:k], scores[:k]
         depth *= DEEPER
+        if allowed is not None and allowed.conditions is not None:
+            allowed = allowed.limited(allowed.conditions)
 
 
-def _first_rows(
+def _best_rows(
     index: Index,
     query: QueryVector,
     k: int,
-    search: SearchSegment | None,
     allowed: AllowedDocuments | None,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], ScoreOthers]:
-    every: npt.NDArray[np.float64] | None = None
-    if search is None and index.has_postings and not _is_direct(index, query, allowed):
-        ordinals, sums = _search_postings(index, query, k, allowed)
-    else:
-        ordinals, sums, every = _search_segments(index, query, k, search or _search_segment, allowed)
-
-    def score_others(ordinals: npt.NDArray[np.int64]) -> Scored:
-        if every is None or allowed is not None or len(index.segments) > 1:
-            return score_documents(index, query, ordinals)
-        scores, matched = results_of(every[index.segments[0].rows_of(ordinals)])
-        return scores * query.unit + query.constant, matched
-
-    return ordinals, sums * query.unit + query.constant, score_others
-
-
-def all_results(
-    index: Index,
-    query: QueryVector,
-    *,
-    exclude: Collection[str] = (),
-    allowed: AllowedDocuments | None = None,
+    search: SearchSegment | None,
 ) -> RankedOrdinals:
-    """Return all documents that `first_stage` can return and that are allowed and not excluded, best first."""
-    ordinals, scores, _ = first_stage_and_others(index, query, max(1, len(index)), allowed=allowed)
-    return without(index, ordinals, scores, exclude)
+    """Return the `k` best documents, or chunks, by the postings of all segments or by searching each segment."""
+    if search is not None or not index.has_postings or _is_direct(index, query, allowed):
+        ordinals, sums = _search_segments(index, query, k, search or _search_segment, allowed)
+    else:
+        number = np.int32 if query.bound < 2**31 - 1 else np.int64
+        views = index.segments.views if allowed is None else allowed.views
+        by_document = allowed is not None and allowed.few and allowed.is_kept
+        retrieve = retrieve_allowed if by_document else retrieve_segments
+        ordinals, sums, damaged = retrieve(
+            views, query.terms, query.weights.astype(number), number(query.background), k,
+            ordinal_bits(len(index)), number(1),
+        )  # fmt: skip
+        if damaged != INTACT:
+            path = index.segments[damaged].path
+            raise corrupt(path, 0, "postings inside their arrays", "a position outside")
+    return ordinals, sums * query.unit + query.constant
 
 
 def documents_in_order(
     index: Index,
-    query: QueryVector | None = None,
+    terms: npt.NDArray[np.int32] | None,
     *,
-    exclude: Collection[str] = (),
-    allowed: AllowedDocuments | None = None,
+    left_out: npt.NDArray[np.int64],
+    allowed: AllowedDocuments | None,
 ) -> npt.NDArray[np.int64]:
-    """Return the documents that `all_results` returns, or all without a query, in the order of the index.
-
-    Where postings tell which documents share a term with the query, no scores are computed.
-    """
-    if query is not None and query.vector is not None:
-        return np.sort(all_results(index, query, exclude=exclude, allowed=allowed)[0])
+    """Return the documents with a posting of one of the terms, or all, in the order of the index, without scores."""
     ordinals = index.chunks.starts
-    if query is not None and len(ordinals):
+    if terms is not None and len(ordinals):
         mask = np.zeros(len(index), dtype=np.bool_)
         for first, segment in zip(index.segments.firsts, index.segments, strict=True):
             present = np.zeros(segment.documents, dtype=np.bool_)
-            for place in segment.places_of_terms(query.terms)[0].tolist():
+            for place in segment.places_of_terms(terms)[0].tolist():
                 present[segment.rows_with(place)] = True
             mask[first : first + len(segment)] = segment.live_part(present)
         ordinals = ordinals[np.logical_or.reduceat(mask, ordinals) if index.manifest.chunk else mask]
-    if exclude:
-        ordinals = ordinals[~np.isin(ordinals, index.find_many(list(exclude)))]
+    if len(left_out):
+        ordinals = ordinals[~np.isin(ordinals, left_out)]
     return ordinals if allowed is None else ordinals[allowed.allow(ordinals)]
-
-
-def keep_candidates(
-    ordinals: npt.NDArray[np.int64], index: Index, candidates: Sequence[str] | None
-) -> npt.NDArray[np.int64]:
-    """Return those of the documents that are candidates, in the order of the candidates; all without candidates."""
-    if candidates is None:
-        return ordinals
-    chosen = candidate_ordinals(index, candidates, "")
-    return chosen[np.isin(chosen, ordinals)]
-
-
-def without(
-    index: Index, ordinals: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], exclude: Collection[str]
-) -> RankedOrdinals:
-    """Remove documents from results by their identifiers; unknown ones are ignored."""
-    if not exclude:
-        return ordinals, scores
-    included = ~np.isin(ordinals, index.find_many(list(exclude)))
-    return ordinals[included], scores[included]
 
 
 def score_documents(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64]) -> Scored:
@@ -294,40 +248,24 @@ def _is_direct(index: Index, query: QueryVector, allowed: AllowedDocuments | Non
     return allowed.postings * DIRECT <= count_postings(index.segments.views, query.terms)
 
 
-def _search_postings(
-    index: Index, query: QueryVector, k: int, allowed: AllowedDocuments | None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-    """Return the ordinals and sums of the `k` best documents by the postings of all segments."""
-    number = np.int32 if query.bound < 2**31 - 1 else np.int64
-    views = index.segments.views if allowed is None else allowed.views
-    by_document = allowed is not None and allowed.few and allowed.is_kept
-    retrieve = retrieve_allowed if by_document else retrieve_segments
-    ordinals, sums, corrupt_segment = retrieve(
-        views, query.terms, query.weights.astype(number), number(query.background), k,
-        ordinal_bits(len(index)), number(1),
-    )  # fmt: skip
-    if corrupt_segment != INTACT:
-        raise corrupt(
-            index.segments[corrupt_segment].path, 0, "postings inside their arrays", "a position outside"
-        )
-    return ordinals, sums
-
-
 def _search_segments(
     index: Index, query: QueryVector, k: int, search: SearchSegment, allowed: AllowedDocuments | None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.float64] | None]:
-    """Return the ordinals and sums of the `k` best documents, and the sums of all rows of the last segment."""
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    """Return the ordinals and sums of the `k` best documents of all segments."""
     ordinals: list[npt.NDArray[np.int64]] = []
     sums: list[npt.NDArray[Any]] = []
-    every: npt.NDArray[np.float64] | None = None
     for number, (first, segment) in enumerate(zip(index.segments.firsts, index.segments, strict=True)):
         rows_allowed = None if allowed is None else allowed.segments[number]
         available = len(segment) if rows_allowed is None else rows_allowed.count
         if available:
-            rows, segment_sums, every = search(segment, query, min(k, available), rows_allowed)
+            rows, segment_sums = search(segment, query, min(k, available), rows_allowed)
             ordinals.append(segment.places_of(rows) + first)
             sums.append(segment_sums)
-    return *((ordinals[0], sums[0]) if len(sums) == 1 else _merge(ordinals, sums, k)), every
+    if len(sums) == 1:
+        return ordinals[0], sums[0]
+    merged, totals = np.concatenate([_NONE, *ordinals]), np.concatenate([_NONE, *sums])
+    best = np.lexsort((merged, -totals))[:k]
+    return merged[best], totals[best]
 
 
 def _search_segment(
@@ -340,7 +278,7 @@ def _search_segment(
     sums, matched = _score_rows(segment, query, rows)
     rows, sums = rows[matched], sums[matched]
     best = np.lexsort((rows, -sums))[:k]
-    return rows[best], sums[best], None
+    return rows[best], sums[best]
 
 
 def rows_left_out(segment: Segment, allowed: AllowedRows | None) -> npt.NDArray[np.bool_] | None:
@@ -382,14 +320,3 @@ def _slots(n_terms: int, n_query_terms: int) -> npt.NDArray[np.unsignedinteger]:
         table = np.zeros(n_terms, dtype=dtype)
         setattr(_tables, dtype.name, table)
     return table
-
-
-def _merge(
-    ordinals: list[npt.NDArray[np.int64]], sums: list[npt.NDArray[Any]], k: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-    if not ordinals:
-        return np.empty(0, dtype=np.int64), np.empty(0)
-    merged = np.concatenate(ordinals)
-    totals = np.concatenate(sums)
-    best = np.lexsort((merged, -totals))[:k]
-    return merged[best], totals[best]

@@ -1,4 +1,4 @@
-"""Explanations of scores and snippets, for terminals and web pages."""
+"""Explanations of scores, for terminals and web pages."""
 
 from termwise.explain.explanation import (
     Competitor,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
-from termwise.engine.allowed_documents import AllowedDocuments
 from termwise.engine.dense_retrieval import BestWindow, best_window
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import added_terms, without_replaced
-from termwise.engine.query_vector import QueryVector, query_vector
-from termwise.engine.retrieval import RankedOrdinals, all_results, best_chunks
+from termwise.engine.query_vector import QueryVector
+from termwise.engine.retrieval import RankedOrdinals, best_chunks
 from termwise.engine.subwords import is_known
 from termwise.engine.text_conditions import TextConditions
 from termwise.explain.attribution import Span, TranslationShares
@@ -34,20 +34,16 @@ from termwise.text.wordpiece import unknown_token
 def explain(
     index: Index,
     encoder: QueryEncoder,
+    vector: QueryVector,
     query: str,
     doc_ids: Sequence[str],
-    *,
-    competitors: int | None = None,
-    exclude: Collection[str] = (),
-    allowed: AllowedDocuments | None = None,
+    ordinals: npt.NDArray[np.int64],
     texts_of: Index | None = None,
 ) -> list[Explanation]:
-    """Explain the scores of documents for one query; see `Results.explain`.
+    """Explain the scores of documents, given with their positions, for one query; see `Results.explain`.
 
     `texts_of` is an index that stores the texts of the documents, if this one does not.
     """
-    ordinals = [index.ordinal(doc_id) for doc_id in doc_ids]
-    vector = query_vector(index, encoder.encode_query(query))
     of_encoder = added_terms(encoder, query)
     query_spans = encoder.analyzer.analyze(without_replaced(encoder, query, of_encoder)).spans_by_token()
     without_pieces = unknown_token(encoder.analyzer)
@@ -64,15 +60,13 @@ def explain(
             added[term] = each.origin
         query_spans[term] = tuple(sorted({*query_spans.get(term, ()), *each.spans}))
         unknown.difference_update(each.spans)
-    ranked = None if competitors is None else all_results(index, vector, exclude=exclude, allowed=allowed)
     explanations = []
-    documents = np.array(ordinals, dtype=np.int64)
-    chunks, scores, _ = best_chunks(index, vector, documents)
-    texts = DocumentText.read(texts_of or index, documents)
+    chunks, scores, _ = best_chunks(index, vector, ordinals)
+    texts = DocumentText.read(texts_of or index, ordinals)
     with_weights = index.term_vectors is None and any(text is not None for text in texts)
     translations = TranslationShares.of(index) if with_weights else None
     name = index.path.resolve().name
-    for position, (doc_id, ordinal) in enumerate(zip(doc_ids, ordinals, strict=True)):
+    for position, (doc_id, ordinal) in enumerate(zip(doc_ids, ordinals.tolist(), strict=True)):
         chunk, whole = int(chunks[position]), texts[position]
         fields = DocumentFields.of(index, chunk)
         window = chunk_window(index, ordinal, chunk, whole)
@@ -94,9 +88,6 @@ def explain(
         )
         if window is not None:
             explanation = in_document(explanation, whole, window)
-        if ranked is not None:
-            count = 0 if doc_id in exclude else competitors or 0
-            explanation = with_rank(explanation, index, ranked, ordinal, count)
         explanations.append(explanation)
     return explanations
 
@@ -241,18 +232,26 @@ def _largest_first(contributions: list[Contribution]) -> tuple[Contribution, ...
     return tuple(sorted(contributions, key=lambda contribution: -contribution.score))
 
 
-def with_rank(
-    explanation: Explanation, index: Index, ranked: RankedOrdinals, ordinal: int, neighbours: int
-) -> Explanation:
-    """Add the rank of a document, its neighbours, and the number of ranked documents."""
+def with_ranks(
+    explanations: Sequence[Explanation],
+    index: Index,
+    documents: npt.NDArray[np.int64],
+    neighbours: npt.NDArray[np.int64],
+    ranked: RankedOrdinals,
+) -> list[Explanation]:
+    """Add the rank of each document, some neighbours, and the number of ranked documents."""
     ordinals, scores = ranked
-    matches = np.flatnonzero(ordinals == ordinal)
-    position = int(matches[0]) if len(matches) else len(ordinals)
-    neighbourhood = range(max(0, position - neighbours), min(len(ordinals), position + neighbours + 1))
-    competitors = tuple(
-        Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i]))
-        for i in neighbourhood
-        if i != position
-    )
-    rank = position + 1 if len(matches) else None
-    return replace(explanation, rank=rank, competitors=competitors, results=len(ordinals))
+    with_rank = []
+    for explanation, document, count in zip(
+        explanations, documents.tolist(), neighbours.tolist(), strict=True
+    ):
+        matches = np.flatnonzero(ordinals == document)
+        position = int(matches[0]) if len(matches) else len(ordinals)
+        competitors = tuple(
+            Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i]))
+            for i in range(max(0, position - count), min(len(ordinals), position + count + 1))
+            if i != position
+        )
+        rank = position + 1 if len(matches) else None
+        with_rank.append(replace(explanation, rank=rank, competitors=competitors, results=len(ordinals)))
+    return with_rank

@@ -19,7 +19,7 @@ from termwise.display.html import css_number, render_page
 from termwise.display.safe_text import legible, legible_line
 from termwise.explain import explanation_text as wording
 from termwise.explain.attribution import Span
-from termwise.explain.snippets import ELLIPSIS, Mark, Piece, cut, passages
+from termwise.explain.passages import ELLIPSIS, Mark, Piece, cut, passages
 
 if TYPE_CHECKING:
     from termwise.explain.explanation import Contribution, Explanation

@@ -16,7 +16,7 @@ from rich.text import Text
 from termwise.display.safe_text import legible, legible_line
 from termwise.explain import explanation_text as wording
 from termwise.explain.attribution import Span
-from termwise.explain.snippets import Mark, cut, passages, snippet
+from termwise.explain.passages import Mark, best_passage, cut, passages
 from termwise.explain.terminal_parts import colours_of, indented, is_plain, joined, marked_text, trimmed_lines
 
 if TYPE_CHECKING:
@@ -41,13 +41,11 @@ _PARTS = 4
 _SHARES = (0.92, 0.8, 0.6)
 
 
-def explanation_renderable(
-    explanation: Explanation, *, width: int | None = None, full: bool = False
-) -> ConsoleRenderable:
+def explanation_renderable(explanation: Explanation, *, full: bool = False) -> ConsoleRenderable:
     """Return an explanation for the terminal, for `rich.console.Console.print`.
 
-    The rounded numbers of the table add up to the score; a rounding difference has its own line. `width` is the largest
-    width in columns, by default that of the console. With `full`, the whole text and all terms are written.
+    The rounded numbers of the table add up to the score; a rounding difference has its own line. With `full`, the whole
+    text and all terms are written.
 
     Examples
     --------
@@ -69,17 +67,16 @@ def explanation_renderable(
     text
       ‹Merge› lists.
     """
-    return _ExplanationView(explanation, width, full)
+    return _ExplanationView(explanation, full)
 
 
 @dataclass(frozen=True)
 class _ExplanationView:
     explanation: Explanation
-    width: int | None
     full: bool
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        columns = min(self.width or options.max_width, options.max_width)
+        columns = options.max_width
         plain = is_plain(console)
         parts = self._head(columns, plain)
         if self.explanation.constant != 0 or wording.contributing(self.explanation):
@@ -96,7 +93,7 @@ class _ExplanationView:
         parts += [Text(), *self._text(console, columns, plain)]
         if self.explanation.competitors:
             parts += [Text(), Text("ranking", "bold"), indented(self._competitors())]
-        yield from trimmed_lines(console, options.update(width=columns), parts)
+        yield from trimmed_lines(console, options, parts)
 
     def _head(self, columns: int, plain: bool) -> list[ConsoleRenderable]:
         explanation = self.explanation
@@ -383,7 +380,7 @@ def _bar(part: float | None, parts: Sequence[float], whole: float, colour: str, 
 def _query(explanation: Explanation, width: int, plain: bool) -> Text:
     colours = colours_of(explanation)
     text = Text()
-    pieces = snippet(legible(explanation.query), wording.query_marks(explanation), width)
+    pieces = best_passage(legible(explanation.query), wording.query_marks(explanation), width)
     for piece in joined(pieces) if plain else pieces:
         if piece.term is None:
             text.append(piece.text, "dim")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from termwise.display.safe_text import legible_line
 from termwise.explain.attribution import Span
-from termwise.explain.snippets import Mark
+from termwise.explain.passages import Mark
 from termwise.explain.word_boundaries import united, whole_matches, whole_words
 from termwise.text.words_around import word_around
 
@@ -604,7 +604,12 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
     """
     query, stored = explanation.query, explanation.text is not None
     scales = {part.name: part.scale for part in explanation.parts}
-    in_text = _words_of(explanation, _is_in_text) if explanation.parts else set()
+    in_text = {
+        word
+        for part in explanation.contributions
+        if explanation.parts and part.spans and part.origin != "piece"
+        for word in _words_around(part.query_spans, query)
+    }
     small = small_contributions(explanation)
     terms = [
         (position, part)
@@ -614,7 +619,10 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
         if part.origin not in NOT_TERMS
     ]
     added = [
-        part for _, part in terms if _is_added(part) and not in_text & _words_around(part.query_spans, query)
+        part
+        for _, part in terms
+        if part.score > 0 and part.origin == "expansion"
+        if not in_text & _words_around(part.query_spans, query)
     ]
     lowering = [part for position, part in terms if part.score < 0 and position not in small]
     negative = [part for part in lowering if part.weight < 0]
@@ -714,24 +722,6 @@ def words_in_pieces(explanations: Sequence[Explanation]) -> list[str]:
                     known.add(word)
     query = explanations[0].query if explanations else ""
     return [query[slice(*word)] for word in sorted(contributes) if contributes[word] and word not in known]
-
-
-def _words_of(explanation: Explanation, is_kind: Callable[[Contribution], bool]) -> set[Span]:
-    """Return the words of the query with a contribution of a kind."""
-    return {
-        word
-        for part in explanation.contributions
-        if is_kind(part)
-        for word in _words_around(part.query_spans, explanation.query)
-    }
-
-
-def _is_in_text(part: Contribution) -> bool:
-    return bool(part.spans) and part.origin != "piece"
-
-
-def _is_added(part: Contribution) -> bool:
-    return part.score > 0 and part.origin == "expansion"
 
 
 def _without_weight(absent: Sequence[Contribution], part: MixturePart, explanation: Explanation) -> list[str]:

@@ -25,7 +25,7 @@ from termwise.explain.explanation_text import (
     smallest,
     sums_of_words,
 )
-from termwise.explain.snippets import snippet
+from termwise.explain.passages import best_passage
 from termwise.explain.terminal_parts import colours_of, indented, is_plain, marked_text, trimmed_lines
 from termwise.records import Ranking
 
@@ -43,7 +43,6 @@ def ranking_renderable(
     explanations: Sequence[Explanation] = (),
     *,
     explain: bool = False,
-    width: int | None = None,
     details: Sequence[str] = (),
 ) -> ConsoleRenderable:
     """Return a ranking for the terminal: rank, score and document, and a line of its text.
@@ -56,8 +55,6 @@ def ranking_renderable(
         if texts are stored.
     explain : bool, optional
         Also write each explained score as a sum.
-    width : int, optional
-        Largest width in columns; that of the console by default.
     details : sequence of str, optional
         A line for each document, printed below it.
 
@@ -87,7 +84,7 @@ def ranking_renderable(
                 facts=[("rank", position + 1), ("ranked", ranked), ("explained", explanation.doc_id)],
                 fixes=["explain the documents in the order of the ranking"],
             )
-    return _RankingView(ranking, tuple(explanations), explain, width, tuple(details))
+    return _RankingView(ranking, tuple(explanations), explain, tuple(details))
 
 
 def sum_parts(explanation: Explanation, *, terms: int = LINE_TERMS) -> list[Text]:
@@ -138,11 +135,10 @@ class _RankingView:
     ranking: Ranking
     explanations: tuple[Explanation, ...]
     explain: bool
-    width: int | None
     details: tuple[str, ...]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        columns = min(self.width or options.max_width, options.max_width)
+        columns = options.max_width
         plain = is_plain(console)
         if len(self.ranking) == 0:
             yield Text("no document has a weight for a term of the query")
@@ -166,7 +162,7 @@ class _RankingView:
             if position < len(self.explanations):
                 below = self._below(self.explanations[position], columns - indent, plain)
                 parts += [indented(part, indent) for part in below]
-            yield from trimmed_lines(console, options.update(width=columns), parts)
+            yield from trimmed_lines(console, options, parts)
 
     def _below(self, explanation: Explanation, columns: int, plain: bool) -> Iterable[Text]:
         if explanation.text is not None and explanation.text.strip():
@@ -197,13 +193,13 @@ def _one_line(explanation: Explanation, columns: int, plain: bool, *, named: boo
     if 2 * before.cell_len > columns:
         before = Text()
     room = columns - before.cell_len
-    pieces = snippet(text, text_marks, room, within=within)
+    pieces = best_passage(text, text_marks, room, within=within)
     line = marked_text(pieces, colours, plain=plain)
     for _ in range(_TRIES):
         if line.cell_len <= room:
             break
         marked = sum(piece.term is not None for piece in pieces)
-        pieces = snippet(text, text_marks, room - 2 * marked, within=within)
+        pieces = best_passage(text, text_marks, room - 2 * marked, within=within)
         line = marked_text(pieces, colours, plain=plain)
     line.truncate(room, overflow="ellipsis")
     return before.append_text(line)

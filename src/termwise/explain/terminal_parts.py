@@ -15,7 +15,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from termwise.explain.explanation_text import hues
-from termwise.explain.snippets import Piece
+from termwise.explain.passages import Piece
 from termwise.text.words_around import inside_word
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def marked_text(
     Parameters
     ----------
     pieces : iterable of Piece
-        Pieces of `cut`, `snippet` or `passages`.
+        Pieces of `cut`, `best_passage` or `passages`.
     colours : sequence of str
         Colour of each term, or an empty text.
     plain : bool

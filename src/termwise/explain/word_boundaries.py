@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from termwise.explain.attribution import Span
-from termwise.explain.snippets import Mark
+from termwise.explain.passages import Mark
 from termwise.text.words_around import word_around
 
 

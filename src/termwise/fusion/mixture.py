@@ -18,9 +18,9 @@ from termwise.index import Index, Manifest
 from termwise.index.container import storage_errors
 from termwise.index.folder import publish
 from termwise.indexing.mixture_writer import MixtureWriter, copy_index, link_or_copy
-from termwise.search.backend import Part
 from termwise.search.mixture import Mixture
 from termwise.search.mixture_folder import DEPTH, MixtureManifest, is_mixture
+from termwise.search.parts import Part
 from termwise.search.searcher import Searcher
 from termwise.search.single_index import SingleIndex
 from termwise.validation import check, check_flag, check_names, check_path

@@ -85,7 +85,7 @@ class Quantiser:
         return bool(self._range.largest_bias <= BIAS_LEVELS * self.scale / 2**self.bias_bits)
 
     def impacts(self, weights: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
-        """Quantise positive term weights; agrees with `kernels.reference.retrieval.quantise`."""
+        """Quantise positive term weights; agrees with `reference.retrieval.quantise`."""
         exact = weights.astype(np.float64)
         units = np.rint(exact / self.scale)
         self._raised += int((units < 1).sum())

@@ -21,7 +21,6 @@ from termwise.index.manifest_records import BLOCK_BITS, SegmentRecord
 from termwise.index.quantiser import Quantiser
 from termwise.index.spill import ArraySpill, RowSpill, ranges_within
 from termwise.kernels.addresses import address_of
-from termwise.kernels.forward_index import find_terms
 from termwise.kernels.inversion import collect_postings, count_terms, cut_postings
 from termwise.kernels.retrieval import VIEW
 from termwise.progress import Progress
@@ -298,7 +297,10 @@ class Segment:
                 return terms, slice(None)
             known = terms < self.n_terms  # terms were added after the segment was written
             return terms[known], known
-        return find_terms(self.own_terms, terms)
+        places = np.searchsorted(self.own_terms, terms.astype(self.own_terms.dtype))
+        found = np.flatnonzero(places < len(self.own_terms))
+        found = found[self.own_terms[places[found]] == terms[found]]
+        return places[found].astype(np.int32), found
 
     def term_counts(self, places: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         """Return the number of documents with each of some terms of the segment; deleted ones are not counted."""

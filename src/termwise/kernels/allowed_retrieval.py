@@ -32,15 +32,6 @@ def count_bits(word: Any) -> Any:
 
 
 @compiled
-def ranks_of(words: Array) -> Array:
-    """Return the number of bits before each word of a bit set, and of all, shape (words + 1,), int32."""
-    ranks = np.zeros(len(words) + 1, dtype=np.int32)
-    for place in range(len(words)):
-        ranks[place + 1] = ranks[place] + count_bits(words[place])
-    return ranks
-
-
-@compiled
 def count_postings(views: Array, query_terms: Array) -> int:
     """Return the number of postings of the query terms in all segments; any number for damaged ones."""
     postings = 0

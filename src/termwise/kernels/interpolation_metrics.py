@@ -6,7 +6,7 @@ only at crossings of relevant documents with other documents: at most m * n cros
 which are sorted once. With a cutoff k, documents with k others above them at every alpha never reach the cutoff, and
 are removed first.
 
-`termwise.kernels.reference` defines each function; ranks agree exactly, values within 1e-12.
+`tests/reference` defines each function; ranks agree exactly, values within 1e-12.
 """
 
 from __future__ import annotations

@@ -347,7 +347,6 @@ def likely_cells(
     return out_starts, out_sources, out
 
 
-@compiled
 def transpose(starts: Array, numbers: Array, values: Array) -> tuple[Array, Array, Array]:
     """Convert a square table from rows to columns; agrees with `reference.transpose`.
 
@@ -365,22 +364,11 @@ def transpose(starts: Array, numbers: Array, values: Array) -> tuple[Array, Arra
     starts, numbers, values
         The same by column; row numbers are strictly increasing in a column.
     """
+    from scipy.sparse import csr_array
+
     n = len(starts) - 1
-    out_starts = np.zeros(n + 1, dtype=np.int64)
-    for position in range(len(numbers)):
-        out_starts[numbers[position] + 1] += 1
-    for column in range(n):
-        out_starts[column + 1] += out_starts[column]
-    cursor = out_starts[:-1].copy()
-    out_numbers = np.empty(len(numbers), dtype=np.int32)
-    out = np.empty(len(values), dtype=values.dtype)
-    for row in range(n):
-        for position in range(starts[row], starts[row + 1]):
-            slot = cursor[numbers[position]]
-            out_numbers[slot] = row
-            out[slot] = values[position]
-            cursor[numbers[position]] = slot + 1
-    return out_starts, out_numbers, out
+    table = csr_array((values, numbers, starts), shape=(n, n)).tocsc()
+    return table.indptr.astype(np.int64), table.indices.astype(np.int32), table.data
 
 
 @compiled

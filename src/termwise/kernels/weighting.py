@@ -1,6 +1,6 @@
 """Term weights of the classic models from term counts.
 
-`termwise.kernels.reference` defines each function as a plain loop in float64. The kernels do the same arithmetic in the
+`tests/reference` defines each function as a plain loop in float64. The kernels do the same arithmetic in the
 same order, also in float64, and round once to float32: the relative difference is at most 1e-7. The models name the
 sources of the formulas.
 

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from termwise.search.backend import Part
 from termwise.search.hits import Hit
 from termwise.search.opening import verify
+from termwise.search.parts import Part
 from termwise.search.query_document_likelihood import (
     QueryDocumentLikelihood,
     QueryLikelihoods,

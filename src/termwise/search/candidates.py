@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -79,10 +79,10 @@ class CandidateRanker(ABC):
     ) -> TimedRun:
         """Re-rank the documents of a run, and measure the time of each query; see `rank_many`."""
         checked_k(k)
-        return reranked_run(
-            lambda query, doc_ids: self._rank(query, doc_ids, k),
-            queries,
-            candidates,
+        return timed_run(
+            [query for query in queries if query.query_id in candidates],
+            lambda query: self._rank(query, candidates[query.query_id].doc_ids, k),
+            stage="re-rank",
             name=self.run_name if name is None else name,
             progress=progress,
         )
@@ -92,39 +92,9 @@ class CandidateRanker(ABC):
         """Return the ranking, and the seconds of encoding and of scoring."""
 
 
-def reranked_run(
-    rank: Callable[[Query, Sequence[str]], TimedRanking],
-    queries: Iterable[Query],
-    candidates: Run,
-    *,
-    name: str,
-    progress: Progress,
-) -> TimedRun:
-    """Call `rank` with each query of the run and its documents."""
-    return timed_run(
-        [query for query in queries if query.query_id in candidates],
-        lambda query: rank(query, candidates[query.query_id].doc_ids),
-        stage="re-rank",
-        name=name,
-        progress=progress,
-    )
-
-
 def rank_candidates(
-    candidates: Sequence[str],
-    scores: npt.NDArray[np.float64],
-    query_id: str,
-    k: int | None = None,
-    *,
-    scored: npt.NDArray[np.bool_] | None = None,
+    candidates: Sequence[str], scores: npt.NDArray[np.float64], query_id: str, k: int | None = None
 ) -> Ranking:
-    """Order candidates by score and keep the best `k`, or all; ties keep the given order.
-
-    With `scored`, the candidates for which it is False are last, with the smallest score of the others, or 0.
-    """
-    if scored is None:
-        order = np.argsort(-scores, kind="stable")[:k]
-    else:
-        scores = np.where(scored, scores, scores[scored].min() if scored.any() else 0.0)
-        order = np.lexsort((~scored, -scores))[:k]
+    """Order candidates by score and keep the best `k`, or all; ties keep the given order."""
+    order = np.argsort(-scores, kind="stable")[:k]
     return Ranking([candidates[i] for i in order.tolist()], scores[order], query_id)

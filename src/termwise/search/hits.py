@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from termwise.index import Index
 from termwise.records import AttributeValue, Ranking
+from termwise.search.backend import Backend, find_documents
 from termwise.validation import check, check_names
 
 
@@ -31,27 +29,22 @@ class Hit(NamedTuple):
     text: str | None
 
 
-def hits_of(
-    ranking: Ranking, show: Sequence[str] | None, *, attributes: Index, texts: Index | None
-) -> list[Hit]:
-    """Return the results of a ranking, from indexes with the same documents; see `Searcher.hits`."""
+def hits_of(backend: Backend, ranking: Ranking, show: Sequence[str] | None, texts: bool) -> list[Hit]:
+    """Return the results of a ranking; see `Searcher.hits`."""
+    attributes = backend.attribute_index
     check("ranking", ranking, isinstance(ranking, Ranking), "a Ranking")
     if show is not None:
         check_names("show", show)
         for name in show:
             attributes.schema.check_name(name)
     scored = zip(ranking.doc_ids, ranking.scores.tolist(), strict=True)
-    if texts is None and not attributes.schema:
+    if not texts and not attributes.schema:
         return [Hit(doc_id, score, {}, None) for doc_id, score in scored]  # there is nothing to read
-    ordinals = attributes.find_many(ranking.doc_ids)
-    if (ordinals < 0).any():
-        attributes.ordinal(
-            ranking.doc_ids[int(np.argmin(ordinals))]
-        )  # raises the error of an unknown document
+    ordinals = find_documents(backend, ranking.doc_ids)
     values = attributes.attributes(ordinals, show)
     if show is not None:
         values = [{name: each[name] for name in show if name in each} for each in values]
-    found = [None] * len(ordinals) if texts is None else texts.document_texts(ordinals)
+    found = backend.index.document_texts(ordinals) if texts else [None] * len(ordinals)
     return [
         Hit(doc_id, score, shown, text)
         for (doc_id, score), shown, text in zip(scored, values, found, strict=True)

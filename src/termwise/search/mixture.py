@@ -23,16 +23,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
 from termwise.engine.allowed_documents import AllowedDocuments, aligned
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import no_whole_words
-from termwise.engine.result_order import Best
-from termwise.engine.retrieval import RankedOrdinals, score_documents
+from termwise.engine.retrieval import RankedOrdinals, Scored, first_stage, score_documents
 from termwise.engine.similar_terms import SimilarTerms
 from termwise.engine.subwords import SimilarPieces, WordsInPieces
 from termwise.engine.text_conditions import TextReader
@@ -41,16 +39,13 @@ from termwise.errors import (
     IndexFormatError,
     MissingFileError,
     ParameterError,
-    UnknownIdError,
 )
-from termwise.explain.candidate_means import NO_TEXT, centred_explanation, mean_weights
-from termwise.explain.explainer import explain, with_rank
+from termwise.explain.explainer import explain, with_ranks
 from termwise.explain.explanation import Explanation
-from termwise.explain.mixture import mixed_explanation
+from termwise.explain.mixture import NO_TEXT, centred_explanation, mean_weights, mixed_explanation
 from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.reader import ATTEMPTS
-from termwise.search.backend import Allowed, EncodedQuery, Floats, Ordinals, Part, PartEncoding
 from termwise.search.mixture_folder import (
     DEPTH,
     MAX_DEPTH,
@@ -61,9 +56,10 @@ from termwise.search.mixture_folder import (
     is_part_name,
     part_index,
 )
+from termwise.search.parts import Allowed, EncodedQuery, Floats, Ordinals, Part, PartEncoding
 from termwise.search.request import Search
-from termwise.search.single_index import SingleIndex, first_stage_of
-from termwise.validation import check, check_names, is_finite_number, is_integer
+from termwise.search.single_index import SingleIndex
+from termwise.validation import check, is_finite_number, is_integer
 
 BATCH = 1 << 14
 """Documents per batch when identifiers are compared."""
@@ -71,7 +67,7 @@ BATCH = 1 << 14
 
 @final
 class Mixture:
-    """Several indexes of the same documents in the same order, ranked together; a `Backend`.
+    """Several indexes of the same documents in the same order, ranked together.
 
     Parameters
     ----------
@@ -97,6 +93,9 @@ class Mixture:
     ParameterError
         If an argument is out of range, or the parts hold different documents.
     """
+
+    kind: ClassVar[str] = "mixture"
+    scores_are_relative: ClassVar[bool] = True
 
     def __init__(self, parts: Sequence[Part], *, depth: int = DEPTH) -> None:
         self.parts = _with_common_words(_checked_parts(parts))
@@ -189,11 +188,6 @@ class Mixture:
         written = " ".join(signed)
         return written[2:] if written[0] == "+" else f"-{written[2:]}"
 
-    @property
-    def scores_are_relative(self) -> bool:
-        """Always True: scores are normalised over the candidates."""
-        return True
-
     @cached_property
     def text_reader(self) -> TextReader:
         """Reader that finds the texts with a word or phrase: that of the first part whose terms are their words."""
@@ -212,7 +206,7 @@ class Mixture:
         return _of_whole_words(self.parts) or self.parts[0].backend
 
     def encodings(self, search: Search, example: int | None = None) -> tuple[PartEncoding, ...]:
-        """Return how a search encodes queries for each part; see `Backend.encodings`."""
+        """Return how a search encodes queries for each part; see `SingleIndex.encodings`."""
         facts = [("mixture", self.path or self.index.path), ("parts", ", ".join(p.name for p in self.parts))]
         if search.weights is not None:
             raise ParameterError(
@@ -250,18 +244,6 @@ class Mixture:
         pieces = WordsInPieces(backend.index, backend.encoder.analyzer)
         return backend.weighted_encoder(search, example, SimilarPieces(whole.similar_terms, pieces))
 
-    def find(self, doc_ids: Sequence[str]) -> Ordinals:
-        """Return the positions of documents; the error for an unknown one names the mixture, not a part."""
-        check_names("doc_ids", doc_ids)
-        ordinals = self.index.find_many(doc_ids)
-        unknown = np.flatnonzero(ordinals < 0)
-        if len(unknown):
-            raise UnknownIdError(
-                "the mixture holds no such document",
-                facts=[("doc_id", doc_ids[unknown[0]]), ("mixture", self.path or self.index.path)],
-            )
-        return ordinals
-
     def allowed(self, found: AllowedDocuments | None) -> Allowed:
         """Return the allowed documents in each part."""
         if found is None:
@@ -269,27 +251,19 @@ class Mixture:
         indexes = (part.index for part in self.parts)
         return tuple(found if index is self.attribute_index else aligned(found, index) for index in indexes)
 
-    def match(self, query: EncodedQuery, exclude: frozenset[str], allowed: Allowed) -> MixtureMatches:
+    def match(self, query: EncodedQuery, left_out: Ordinals, allowed: Allowed) -> MixtureMatches:
         """Find the candidates of a query and score them."""
-        left_out = np.sort(self.index.find_many(sorted(exclude))) if exclude else None
-        depth = min(len(self.index), self.depth + len(exclude))
-        firsts = []
         of_parts = [None] * len(self.parts) if allowed is None else allowed
-        for encoding, vector, of_part in zip(query.parts, query.vectors, of_parts, strict=True):
-            ordinals, scores, score_others = first_stage_of(encoding, vector, depth, of_part)
-            if left_out is not None:
-                kept = ~np.isin(ordinals, left_out)
-                ordinals, scores = ordinals[kept], scores[kept]
-            firsts.append((ordinals[: self.depth], scores[: self.depth], score_others))
-        union = np.sort(np.concatenate([ordinals for ordinals, *_ in firsts]))
-        distinct = np.ones(len(union), dtype=np.bool_)
-        np.not_equal(union[1:], union[:-1], out=distinct[1:])
-        union = union[distinct]
+        firsts = [
+            first_stage(
+                part.index, vector, self.depth, left_out=left_out, allowed=of_part, search=part.search
+            )
+            for part, vector, of_part in zip(query.parts, query.vectors, of_parts, strict=True)
+        ]
+        union = np.unique(np.concatenate([ordinals for ordinals, _ in firsts]))
         total = np.zeros(len(union))
         of_scores = []
-        for part, vector, (ordinals, own, score_others) in zip(
-            self.parts, query.vectors, firsts, strict=True
-        ):
+        for part, vector, (ordinals, own) in zip(self.parts, query.vectors, firsts, strict=True):
             places = np.searchsorted(union, ordinals)
             others = np.ones(len(union), dtype=np.bool_)
             others[places] = False
@@ -297,7 +271,7 @@ class Mixture:
             scores[places] = own
             matched = ~others
             if len(ordinals) < len(union):
-                scores[others], matched[others] = score_others(union[others])
+                scores[others], matched[others] = score_documents(part.index, vector, union[others])
             least = 0.0
             if vector.vector is not None and matched.any():
                 least = float(scores[matched].min())
@@ -309,7 +283,7 @@ class Mixture:
         return MixtureMatches(self, query, union, total, tuple(of_scores))
 
     def windows_for(self, parts: Sequence[PartEncoding], k: int) -> int | None:
-        """Return how many windows a search takes from the graph of a part; see `Backend.windows_for`.
+        """Return how many windows a search takes from the graph of a part; see `SingleIndex.windows_for`.
 
         The number does not depend on `k`, because each part finds `depth` documents.
         """
@@ -343,7 +317,7 @@ class Normalisation:
 @final
 @dataclass(frozen=True, eq=False)
 class MixtureMatches:
-    """Candidates of a query with their scores; `Matches`.
+    """Candidates of a query with their scores.
 
     Attributes
     ----------
@@ -367,12 +341,8 @@ class MixtureMatches:
         """Return the positions of the candidates, in the order of the index."""
         return self.candidates
 
-    @property
-    def best(self) -> Best:
-        """Function that returns the best candidates, of a given number; ties in the order of the input."""
-        return self._best
-
-    def _best(self, k: int) -> RankedOrdinals:
+    def best(self, k: int) -> RankedOrdinals:
+        """Return the best candidates; ties in the order of the input."""
         scores = self.totals
         if k < len(scores):
             least = np.partition(scores, len(scores) - k)[len(scores) - k]
@@ -382,9 +352,9 @@ class MixtureMatches:
             order = np.argsort(-scores, kind="stable")
         return self.candidates[order], scores[order]
 
-    def scores(self, ordinals: Ordinals) -> tuple[Floats, npt.NDArray[np.bool_] | None]:
+    def scores(self, ordinals: Ordinals) -> Scored:
         """Return the scores of any documents, on the scale of the candidates."""
-        return self._total(self.part_scores(ordinals)), None
+        return self._total(self.part_scores(ordinals)), np.ones(len(ordinals), dtype=np.bool_)
 
     def part_scores(self, ordinals: Ordinals) -> list[Floats]:
         """Return the scores of any documents in each part."""
@@ -409,11 +379,10 @@ class MixtureMatches:
         """Explain the score of each document as a sum over the terms of all parts; see `Results.explain`."""
         mixture = self.mixture
         by_part = [
-            explain(part.index, part.encoder, self.query.text, doc_ids, texts_of=mixture.index)
-            for part in self.query.parts
+            explain(part.index, part.encoder, vector, self.query.text, doc_ids, ordinals, mixture.index)
+            for part, vector in zip(self.query.parts, self.query.vectors, strict=True)
         ]
         part_scores = self.part_scores(ordinals)
-        ranked = None if competitors is None else self._best(max(1, len(self.candidates)))
         of_parts = [
             (part.name, part.weight, scale.mean, scale.deviation)
             for part, scale in zip(mixture.parts, self.normalisations, strict=True)
@@ -428,12 +397,10 @@ class MixtureMatches:
             )
             for position, score in enumerate(self._total(part_scores).tolist())
         ]
-        if ranked is not None:
-            counts = np.where(np.isin(ordinals, self.candidates), competitors or 0, 0)
-            explanations = [
-                with_rank(each, mixture.index, ranked, ordinal, count)
-                for each, ordinal, count in zip(explanations, ordinals.tolist(), counts.tolist(), strict=True)
-            ]
+        if competitors is not None:
+            neighbours = np.where(np.isin(ordinals, self.candidates), competitors, 0)
+            ranked = self.best(max(1, len(self.candidates)))
+            explanations = with_ranks(explanations, mixture.index, ordinals, neighbours, ranked)
         return self._centred(explanations) if centred else explanations
 
     def _centred(self, explanations: Sequence[Explanation]) -> list[Explanation]:

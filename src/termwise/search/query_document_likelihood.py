@@ -23,7 +23,7 @@ network is not run.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar, Protocol
 
@@ -44,12 +44,11 @@ from termwise.errors import (
 from termwise.fixes import Call, Fix
 from termwise.index import Index
 from termwise.index.segment import concatenated_ranges
-from termwise.progress import Progress, no_progress
-from termwise.records import Query, Ranking, Run
-from termwise.search.candidates import CandidateRanker, rank_candidates, reranked_run
+from termwise.records import Query, Ranking
+from termwise.search.candidates import CandidateRanker, rank_candidates
 from termwise.search.request import checked_k, query_text
 from termwise.search.searcher import Searcher
-from termwise.search.timed_run import TimedRanking, TimedRun
+from termwise.search.timed_run import TimedRanking
 from termwise.text import Analyzer, CleanedAnalyzer
 from termwise.text.vocabulary import TermLookup
 from termwise.validation import is_finite_number
@@ -176,6 +175,8 @@ class QueryDocumentLikelihood(CandidateRanker):
     query_encoder : QueryLikelihoods, optional
         Source of ln P(t|q): an encoder from `termwise.encode`, which runs one pass per query, or `StoredQueryVectors`,
         which runs none.
+    examples : mapping of str to str, optional
+        The `example` of `rank` by ``query_id``; other queries use their text.
 
     Raises
     ------
@@ -195,6 +196,7 @@ class QueryDocumentLikelihood(CandidateRanker):
     alpha: float = 0.5
     documents: Index | None = None
     query_encoder: QueryLikelihoods | None = None
+    examples: Mapping[str, str] = field(default_factory=dict)
     _side: _DocumentSide | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -231,54 +233,6 @@ class QueryDocumentLikelihood(CandidateRanker):
         """
         return self._rank(query, candidates, checked_k(k), example)[0]
 
-    def rank_many(
-        self,
-        queries: Iterable[Query],
-        *,
-        candidates: Run,
-        k: int = 1000,
-        examples: Mapping[str, str] | None = None,
-        name: str | None = None,
-        progress: Progress = no_progress,
-    ) -> Run:
-        """Re-rank the documents of a run; see `CandidateRanker.rank_many`.
-
-        Parameters
-        ----------
-        queries, candidates, k, name, progress
-            See `CandidateRanker.rank_many`.
-        examples : mapping of str to str, optional
-            The `example` of `rank` by ``query_id``; other queries use their text.
-        """
-        timed = self.timed_run(
-            queries, candidates=candidates, k=k, examples=examples, name=name, progress=progress
-        )
-        return timed.run
-
-    def timed_run(
-        self,
-        queries: Iterable[Query],
-        *,
-        candidates: Run,
-        k: int = 1000,
-        examples: Mapping[str, str] | None = None,
-        name: str | None = None,
-        progress: Progress = no_progress,
-    ) -> TimedRun:
-        """Re-rank the documents of a run, and measure the time of each query; see `rank_many`.
-
-        The seconds of encoding include analysis and the pass of the network.
-        """
-        checked_k(k)
-        examples = examples or {}
-        return reranked_run(
-            lambda query, doc_ids: self._rank(query, doc_ids, k, examples.get(query.query_id)),
-            queries,
-            candidates,
-            name=self.run_name if name is None else name,
-            progress=progress,
-        )
-
     def _rank(
         self, query: str | Query, candidates: Sequence[str], k: int, example: str | None = None
     ) -> TimedRanking:
@@ -289,7 +243,8 @@ class QueryDocumentLikelihood(CandidateRanker):
         row = self.searcher.encode(text)
         likelihoods = None
         if self._side is not None and row.nnz:
-            likelihoods = self._side.likelihoods(text if example is None else example)
+            asked = self.examples.get(query_id, text) if example is None else example
+            likelihoods = self._side.likelihoods(asked)
         middle = time.perf_counter()
         scores = np.zeros(len(candidates))
         ordinals = candidate_ordinals(index, candidates, query_id)

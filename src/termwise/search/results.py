@@ -1,28 +1,29 @@
-"""Results of a search: ranking, counts, excerpts and explanations, all of one generation of an index or mixture."""
+"""Results of a search: ranking, counts, snippets and explanations, all of one generation of an index or mixture."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from itertools import compress
 from typing import final
 
 import numpy as np
 
 from termwise.engine.allowed_documents import allowed_for, facets_at
-from termwise.engine.result_order import ResultOrder
-from termwise.engine.retrieval import candidate_ordinals, documents_in_order, keep_candidates
+from termwise.engine.query_vector import query_vector
+from termwise.engine.result_order import Best, ResultOrder
+from termwise.engine.retrieval import candidate_ordinals, documents_in_order
 from termwise.engine.text_conditions import TextConditions
 from termwise.errors import ParameterError
 from termwise.explain.explainer import with_conditions
 from termwise.explain.explanation import Explanation
 from termwise.filters import ValueCount, as_filter
 from termwise.fixes import Code, Fix
-from termwise.records import ExcludedDocuments, Ranking
-from termwise.search.backend import Backend, EncodedQuery, Matches, Ordinals, PartEncoding
-from termwise.search.candidates import rank_candidates
+from termwise.records import Query, Ranking
+from termwise.search.backend import Backend, Matches, find_documents
 from termwise.search.hits import Hit, hits_of
+from termwise.search.parts import EncodedQuery, Floats, Ordinals, PartEncoding
 from termwise.search.query_syntax import parse_query
 from termwise.search.request import Search
 from termwise.search.single_index import SingleIndex
@@ -69,7 +70,7 @@ class Results:
                 given = self.filter
                 self.filter = parsed.filter if given is None else as_filter(given, schema) & parsed.filter
         elif search.like is not None:
-            example = int(backend.find([search.like])[0])
+            example = int(find_documents(backend, [search.like])[0])
             self.text = _stored_text(backend, search.like, example)
             self._exclude = frozenset((search.like,))
         elif search.like_text is not None:
@@ -83,7 +84,23 @@ class Results:
         for name in (*search.facets, *search.ranges):
             schema.check_name(name)
         self._encodings = backend.encodings(search, example)
+        self._k, self._query_id = search.k + search.offset, search.query_id or search.like or ""
+        self._candidates = search.candidates
+        # Not cached properties: in Python 3.11, one thread at a time computes those of all objects.
+        self._query: EncodedQuery | None = None
         self._matched: tuple[frozenset[str], Matches] | None = None
+        self._ranking: Ranking | None = None
+        self._same_text: tuple[str, ...] = ()
+
+    def for_query(
+        self, query: Query, k: int, candidates: Sequence[str] | None, exclude: frozenset[str]
+    ) -> Results:
+        """Return the results of another query under the conditions and in the order of a search without one."""
+        results = copy(self)
+        results.text, results._query_id, results._lists = query.text, query.query_id, False
+        results._k, results._candidates, results._exclude = k, candidates, exclude
+        results._query = results._matched = results._ranking = None
+        return results
 
     def without_conditions(self) -> Search:
         """Return the search for the same words or example without conditions."""
@@ -92,94 +109,82 @@ class Results:
             changes["query"] = self.text or None
         return replace(self.search, **changes)  # type: ignore[arg-type]
 
-    def encode(self, text: str) -> EncodedQuery:
-        """Return a text as a query, encoded for each part."""
-        return EncodedQuery.of(text, self._encodings)
-
-    @cached_property
-    def _query(self) -> EncodedQuery:
-        return self.encode(self.text)
-
-    def _matches(self, exclude: frozenset[str]) -> Matches:
-        if self._matched is None or self._matched[0] != exclude:
-            self._matched = exclude, self._backend.match(self._query, exclude, self._allowed)
-        return self._matched[1]
-
-    @cached_property
-    def _ranked(self) -> tuple[Ranking, tuple[str, ...]]:
-        search = self.search
-        k, exclude, same = search.k + search.offset, self._exclude, tuple[str, ...]()
-        while True:
-            ranking = self._rank(exclude, k)
-            found = () if search.like_text is None else self._with_same_text(ranking.doc_ids)
-            if not found:
-                break
-            k, same = 2 * k, same + found
-            exclude = frozenset(same)
-        ranking = ranking.top(search.k + search.offset)
-        return ranking.after(search.offset) if search.offset else ranking, same
-
-    def _rank(self, exclude: frozenset[str], k: int) -> Ranking:
-        if self._lists:
-            listed = keep_candidates(self._listed(exclude), self._backend.index, self.search.candidates)
-            return self._order.listing(self._backend.attribute_index, listed, k)
-        return self.rank(
-            lambda: self._matches(exclude),
-            k=k,
-            query_id=self.search.query_id or self.search.like or "",
-            candidates=self.search.candidates,
-            exclude=exclude,
-        )
-
-    def rank(
-        self,
-        matches: Callable[[], Matches],
-        *,
-        k: int,
-        query_id: str,
-        candidates: Sequence[str] | None,
-        exclude: frozenset[str],
-    ) -> Ranking:
-        """Rank matches, or given candidates, under the conditions and in the order of the search."""
-        backend, order = self._backend, self._order
-        if candidates is None:
-            return order.ranking(backend.attribute_index, matches().best, k, query_id)
-        ordinals = candidate_ordinals(backend.index, candidates, query_id, path=backend.path)
-        if self._allowed_documents is not None:
-            kept = self._allowed_documents.allow(ordinals)
-            candidates, ordinals = list(compress(candidates, kept)), ordinals[kept]
-        scores, scored = matches().scores(ordinals)
-        depth = k + len(exclude) if order.by_score else None
-        ranking = rank_candidates(candidates, scores, query_id, depth, scored=scored)
-        ranking = ExcludedDocuments.of({query_id: exclude}).remove_from(ranking)
-        return order.of_ranking(backend.attribute_index, ranking, k)
-
-    def rank_query(
-        self,
-        query: EncodedQuery,
-        k: int,
-        query_id: str,
-        candidates: Sequence[str] | None,
-        exclude: frozenset[str],
-    ) -> Ranking:
-        """Rank the documents for another query, under the conditions and in the order of the search."""
-        return self.rank(
-            lambda: self._backend.match(query, exclude, self._allowed),
-            k=k,
-            query_id=query_id,
-            candidates=candidates,
-            exclude=exclude,
-        )
+    @property
+    def query(self) -> EncodedQuery:
+        """The text, encoded for each part."""
+        if self._query is None:
+            vectors = [
+                query_vector(each.index, each.encoder.encode_query(self.text)) for each in self._encodings
+            ]
+            self._query = EncodedQuery(self.text, self._encodings, tuple(vectors))
+        return self._query
 
     @property
     def ranking(self) -> Ranking:
         """The documents with their scores: at most `Search.k`, in the order of their scores, or of `Search.sort`."""
-        return self._ranked[0]
+        if self._ranking is None:
+            k, same = self._k, tuple[str, ...]()
+            ranking = self._rank(self._exclude, k)
+            while self.search.like_text is not None and (found := self._with_same_text(ranking.doc_ids)):
+                k, same = 2 * k, same + found
+                ranking = self._rank(frozenset(same), k)
+            ranking = ranking.top(self._k)
+            self._same_text = same
+            self._ranking = ranking.after(self.search.offset) if self.search.offset else ranking
+        return self._ranking
 
     @property
     def same_text(self) -> tuple[str, ...]:
-        """Documents that are no results, because their text is that of `Search.like_text`."""
-        return self._ranked[1]
+        """Documents that are no results, because their text is that of `Search.like_text`; the ranking finds them."""
+        _ = self.ranking
+        return self._same_text
+
+    def _rank(self, exclude: frozenset[str], k: int) -> Ranking:
+        """Return the first `k` results without the excluded documents."""
+        names = None
+        if self._candidates is not None:
+            best, names = self._best_candidates(exclude, self._candidates)
+        elif self._lists:
+            listed = self._listed(exclude)
+            best = _in_order(listed, np.zeros(len(listed)))
+        else:
+            best = self.matches(exclude).best
+        return self._order.ranking(self._backend.attribute_index, best, k, self._query_id, names)
+
+    def matches(self, exclude: frozenset[str]) -> Matches:
+        """Return the documents that match the query, without the excluded ones; those of the last call are kept."""
+        if self._matched is None or self._matched[0] != exclude:
+            left_out = self._positions(exclude)
+            self._matched = exclude, self._backend.match(self.query, left_out, self._allowed)
+        return self._matched[1]
+
+    def _positions(self, doc_ids: Collection[str]) -> Ordinals:
+        return self._backend.index.find_many(list(doc_ids)) if doc_ids else np.empty(0, dtype=np.int64)
+
+    def _best_candidates(
+        self, exclude: frozenset[str], candidates: Sequence[str]
+    ) -> tuple[Best, dict[int, str]]:
+        """Return the function that finds the best candidates, and their names by position.
+
+        Ties are in the order of the candidates, and those without a score are last.
+        """
+        backend = self._backend
+        ordinals = candidate_ordinals(backend.index, candidates, self._query_id, path=backend.path)
+        names = dict(zip(ordinals.tolist(), candidates, strict=True))
+        if self._allowed_documents is not None:
+            ordinals = ordinals[self._allowed_documents.allow(ordinals)]
+        if self._lists:
+            scores, scored = np.zeros(len(ordinals)), np.ones(len(ordinals), dtype=np.bool_)
+        else:
+            scores, scored = self.matches(exclude).scores(ordinals)
+        if scored.all():
+            order = np.argsort(-scores, kind="stable")
+        else:
+            scores = np.where(scored, scores, scores[scored].min() if scored.any() else 0.0)
+            order = np.lexsort((~scored, -scores))
+        if exclude:
+            order = order[~np.isin(ordinals[order], self._positions(exclude))]
+        return _in_order(ordinals[order], scores[order]), names
 
     @property
     def windows(self) -> int | None:
@@ -236,10 +241,11 @@ class Results:
         if self._lists:
             return self._listed(self._exclude)
         exclude = self._exclude if self.search.like_text is None else self._with_same_text_of_all
-        return self._matches(exclude).ordinals()
+        return self.matches(exclude).ordinals()
 
     def _listed(self, exclude: frozenset[str]) -> Ordinals:
-        return documents_in_order(self._backend.index, exclude=exclude, allowed=self._allowed_documents)
+        left_out, allowed = self._positions(exclude), self._allowed_documents
+        return documents_in_order(self._backend.index, None, left_out=left_out, allowed=allowed)
 
     def explain(
         self,
@@ -270,14 +276,14 @@ class Results:
                 facts=[("competitors", competitors)],
             )
         doc_ids = self.ranking.doc_ids if doc_ids is None else doc_ids
-        ordinals = self._backend.find(doc_ids)
+        ordinals = find_documents(self._backend, doc_ids)
         exclude = self._exclude
         # Excluded documents do not change the scores of an index, but the scale of the parts of a mixture.
         if self.search.like_text is not None and (
             competitors is not None or self._backend.scores_are_relative
         ):
             exclude = self._with_same_text_of_all - set(doc_ids)
-        explanations = self._matches(exclude).explain(doc_ids, ordinals, competitors, centred)
+        explanations = self.matches(exclude).explain(doc_ids, ordinals, competitors, centred)
         if self.search.like is not None or self.search.like_text is not None:
             name = self.search.like or "text"
             explanations = [replace(explanation, example=name) for explanation in explanations]
@@ -285,18 +291,15 @@ class Results:
 
     def hits(self, *, show: Sequence[str] | None = None, texts: bool = True) -> list[Hit]:
         """Return the results with attributes and texts; see `Searcher.hits`."""
-        backend = self._backend
-        return hits_of(
-            self.ranking, show, attributes=backend.attribute_index, texts=backend.index if texts else None
-        )
+        return hits_of(self._backend, self.ranking, show, texts)
 
     def snippets(
         self, doc_ids: Sequence[str] | None = None, *, length: int = 200, field: str | None = None
     ) -> list[Snippet]:
-        """Return an excerpt of each document with the words of the query, without explaining scores.
+        """Return a snippet of each document with the words of the query, without explaining scores.
 
-        An excerpt has the largest sum of the weights of different words of the query, where rare words weigh more. The
-        beginning of the text is preferred if it has four fifths of this sum; it is the excerpt of a text without these
+        A snippet has the largest sum of the weights of different words of the query, where rare words weigh more. The
+        beginning of the text is preferred if it has four fifths of this sum; it is the snippet of a text without these
         words. Words that are added for mistyped or unfinished words count as well.
 
         Parameters
@@ -304,9 +307,9 @@ class Results:
         doc_ids : sequence of str, optional
             Documents of the index; by default those of the ranking.
         length : int, optional
-            Largest number of characters of an excerpt, 20 or more. Excerpts begin and end between words if possible.
+            Largest number of characters of a snippet, 20 or more. Snippets begin and end between words if possible.
         field : str, optional
-            Field of which excerpts are taken, in an index with weights of fields; by default, the texts of all fields,
+            Field of which snippets are taken, in an index with weights of fields; by default, the texts of all fields,
             joined.
 
         Returns
@@ -339,7 +342,7 @@ class Results:
         return snippets_of(
             self.text,
             doc_ids,
-            self._backend.find(doc_ids),
+            find_documents(self._backend, doc_ids),
             part.encoder,
             index=part.index,
             texts=self._backend.index,
@@ -381,6 +384,11 @@ class Results:
             for doc_id, text in zip(doc_ids, texts, strict=True)
             if text is not None and text.split() == words
         )
+
+
+def _in_order(ordinals: Ordinals, scores: Floats) -> Best:
+    """Return the function that returns the first documents."""
+    return lambda k: (ordinals[:k], scores[:k])
 
 
 def _stored_text(backend: Backend, doc_id: str, ordinal: int) -> str:

@@ -17,11 +17,12 @@ from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, ExcludedDocuments, Exclusion, Query, Ranking, Run
-from termwise.search.backend import Backend, Part
+from termwise.search.backend import Backend, find_documents
 from termwise.search.candidates import rank_candidates
 from termwise.search.hits import Hit, hits_of
 from termwise.search.mixture import Mixture, MixtureMatches
 from termwise.search.mixture_folder import DEPTH
+from termwise.search.parts import Part
 from termwise.search.request import Search, checked_k, query_text
 from termwise.search.results import Results
 from termwise.search.single_index import SingleIndex
@@ -192,7 +193,7 @@ class Searcher:
         Returns
         -------
         Results
-            Ranking, counts, facets, excerpts and explanations; each is computed when it is asked for.
+            Ranking, counts, facets, snippets and explanations; each is computed when it is asked for.
 
         Raises
         ------
@@ -341,12 +342,11 @@ class Searcher:
 
         def rank(query: Query) -> TimedRanking:
             doc_ids = None if candidates is None else candidates[query.query_id].doc_ids
+            asked = results.for_query(query, k, doc_ids, excluded.for_query(query.query_id))
             begin = time.perf_counter()
-            encoded = results.encode(query.text)
+            _ = asked.query  # which is encoded when it is first used
             middle = time.perf_counter()
-            left_out = excluded.for_query(query.query_id)
-            ranking = results.rank_query(encoded, k, query.query_id, doc_ids, left_out)
-            return ranking, middle - begin, time.perf_counter() - middle
+            return asked.ranking, middle - begin, time.perf_counter() - middle
 
         return timed_run(checked, rank, stage="search", name=name, progress=progress, threads=threads)
 
@@ -377,7 +377,8 @@ class Searcher:
         results = Results(self.backend, Search())
         rankings: list[list[Ranking]] = [[] for _ in self.parts]
         for number, query in enumerate(checked):
-            matches = self.backend.match(results.encode(query.text), excluded.for_query(query.query_id), None)
+            left_out = excluded.for_query(query.query_id)
+            matches = results.for_query(query, 1, None, left_out).matches(left_out)
             if not isinstance(matches, MixtureMatches):
                 raise ParameterError(
                     "only a mixture has scores in several parts", facts=[("index", self.index.path)]
@@ -499,7 +500,7 @@ class Searcher:
         UnknownIdError
             If the index holds no such document.
         """
-        return self.backend.attribute_index.attributes(self.backend.find(doc_ids))
+        return self.backend.attribute_index.attributes(find_documents(self.backend, doc_ids))
 
     def hits(self, ranking: Ranking, *, show: Sequence[str] | None = None, texts: bool = True) -> list[Hit]:
         """Return the results of a ranking with the attributes and texts of the documents.
@@ -530,8 +531,7 @@ class Searcher:
         >>> [(hit.doc_id, hit.attributes, hit.text) for hit in hits]
         [('a', {'price': 12}, 'green tea'), ('b', {'price': 4}, 'tea')]
         """
-        attributes = self.backend.attribute_index
-        return hits_of(ranking, show, attributes=attributes, texts=self.index if texts else None)
+        return hits_of(self.backend, ranking, show, texts)
 
 
 def checked_queries(

@@ -1,4 +1,4 @@
-"""Snippets: excerpts of the texts of results, with the positions of the words of a query."""
+"""Snippets: the passage of each result with the heaviest words of the query, and the positions of these words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import added_terms
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.explain.attribution import Span
-from termwise.explain.snippets import SHORTEST, Mark, excerpt
+from termwise.explain.passages import SHORTEST, Mark, passage_range
 from termwise.explain.word_boundaries import whole_matches, whole_words
 from termwise.fixes import Fix
 from termwise.index import Index
@@ -27,17 +27,17 @@ LONGEST = 100_000
 
 
 class Snippet(NamedTuple):
-    """Excerpt of the text of a document.
+    """Part of the text of a document.
 
     Attributes
     ----------
     doc_id : str
     text : str
-        The excerpt; empty if the text, or the field, is.
+        The part; empty if the text, or the field, is.
     spans : tuple of (int, int)
         Half-open character ranges in `text` of the words of the query, in order and apart.
     before, after : int
-        Number of characters of the document, or of the field, before and after the excerpt.
+        Number of characters of the document, or of the field, before and after it.
     """
 
     doc_id: str
@@ -58,9 +58,9 @@ def snippets_of(
     length: int,
     field: str | None,
 ) -> list[Snippet]:
-    """Return excerpts of documents, from indexes with the same documents; see `Searcher.snippets`.
+    """Return snippets of documents, from indexes with the same documents; see `Results.snippets`.
 
-    `encoder` is that of `index`, whose statistics weigh the words of the query; the excerpts are from `texts`.
+    `encoder` is that of `index`, whose statistics weigh the words of the query; the snippets are from `texts`.
     """
     check_count("length", length, least=SHORTEST)
     if not texts.stores_text:
@@ -94,7 +94,7 @@ def _texts_of_field(index: Index, ordinals: npt.NDArray[np.int64], field: str) -
 
 def _snippet(doc_id: str, text: str, words: _QueryWords, length: int) -> Snippet:
     marks = words.marks(text)
-    low, high = excerpt(text, marks, length)
+    low, high = passage_range(text, marks, length)
     spans: list[Span] = []
     for mark in marks:
         start, end = max(low, mark.start) - low, min(high, mark.end) - low
@@ -158,7 +158,7 @@ class _QueryWords:
 
 
 def _rarities(index: Index, tokens: Sequence[str]) -> list[float]:
-    """Return the weight of each token in the choice of an excerpt; 0 for those that the index has no weight for.
+    """Return the weight of each token in the choice of a snippet; 0 for those that the index has no weight for.
 
     It is the idf in the index, or the length of the vector of the token.
     """

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference import dense_retrieval as reference
 
 from termwise.engine import dense_retrieval
 from termwise.engine.dense_retrieval import top_k
-from termwise.kernels.reference import dense_retrieval as reference
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 7, 40, 100])

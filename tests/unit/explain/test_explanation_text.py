@@ -38,7 +38,7 @@ from termwise.explain.explanation_text import (
     translation_sources,
     words_in_pieces,
 )
-from termwise.explain.snippets import Mark
+from termwise.explain.passages import Mark
 from termwise.text.words_around import word_around
 
 

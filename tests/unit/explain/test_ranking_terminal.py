@@ -62,11 +62,6 @@ def test_a_ranking_keeps_its_width_and_its_identifiers(width):
     assert "heapq.merge" in "".join(line.strip() for line in shown)
 
 
-def test_a_width_may_be_given():
-    ranking = ranking_renderable(Ranking(["heapq.merge"], [9.59141]), [EXPLANATION], explain=True, width=50)
-    assert max(map(len, lines(ranking, width=200))) <= 50
-
-
 def test_a_document_cannot_control_the_terminal():
     shown = rendered(ranking_renderable(Ranking([HOSTILE.doc_id], [1.0]), [HOSTILE], explain=True))
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]", shown)

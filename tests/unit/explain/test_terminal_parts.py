@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from termwise.explain.snippets import Piece
+from termwise.explain.passages import Piece
 from termwise.explain.terminal_parts import joined, marked_text
 from termwise.text.words_around import inside_word
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from termwise.explain.snippets import Mark
+from termwise.explain.passages import Mark
 from termwise.explain.word_boundaries import united, whole_matches, whole_words
 from termwise.text.words_around import inside_word, word_around
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.reference import retrieval as reference
 
 from termwise.index.quantiser import Quantiser, WeightRange
-from termwise.kernels.reference import retrieval as reference
 from termwise.kernels.retrieval import max_score
 
 WEIGHTS = st.lists(st.floats(2.0**-100, 2.0**100, width=32), min_size=1, max_size=30)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -16,6 +17,7 @@ from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage, score_documents
 from termwise.errors import IndexLockedError, ParameterError, VocabularyMismatchError, WeightError
 from termwise.index import Index, IndexWriter, Manifest, verify
+from termwise.index.segment import Segment
 from termwise.index.updater import FACTOR, IndexUpdater
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
@@ -338,3 +340,12 @@ def test_a_reader_keeps_its_generation(path: Path) -> None:
         updater.merge()
     assert results(reader, {0: 1.0}) == [("a", 2.0), ("b", 1.0)]
     assert results(Index.open(path), {0: 1.0}) == [("d", 7.0), ("b", 1.0)]
+
+
+@given(st.sets(st.integers(0, 60)), st.sets(st.integers(0, 60)))
+def test_terms_are_found_among_the_own_terms_of_a_segment(own: set[int], wanted: set[int]) -> None:
+    segment: Any = SimpleNamespace(own_terms=np.array(sorted(own), dtype=np.uint32))
+    places, found = Segment.places_of_terms(segment, np.array(sorted(wanted), dtype=np.int32))
+    assert places.dtype == np.int32
+    assert [sorted(own)[place] for place in places] == sorted(own & wanted)
+    assert [sorted(wanted)[position] for position in found] == sorted(own & wanted)

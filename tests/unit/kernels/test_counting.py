@@ -7,9 +7,9 @@ import inspect
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.reference import counting as reference
 
 from termwise.kernels import counting
-from termwise.kernels.reference import counting as reference
 
 ROWS = st.lists(st.lists(st.integers(0, 2**31 - 1) | st.integers(0, 5), max_size=30), max_size=12)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference import dense_retrieval as reference
 
 from termwise.kernels import dense_retrieval as kernels
-from termwise.kernels.reference import dense_retrieval as reference
 
 
 @given(

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference import retrieval as reference
 
 from termwise.kernels import forward_index
-from termwise.kernels.forward_index import CORRUPT, OK, find_terms
-from termwise.kernels.reference import retrieval as reference
+from termwise.kernels.forward_index import CORRUPT, OK
 
 N_TERMS = 8
 
@@ -161,11 +161,3 @@ def test_the_bias_is_added_after_the_terms() -> None:
         [0, 3], terms, values, [174], [0], sorted(weights), [565.0, 1.0, weights[6]], 660
     )
     assert scores == slow
-
-
-@given(st.sets(st.integers(0, 60)), st.sets(st.integers(0, 60)))
-def test_terms_are_found_among_the_own_terms_of_a_segment(own: set[int], wanted: set[int]) -> None:
-    own_terms, terms = np.array(sorted(own), dtype=np.uint32), np.array(sorted(wanted), dtype=np.int32)
-    places, found = find_terms(own_terms, terms)
-    assert [sorted(own)[place] for place in places] == sorted(own & wanted)
-    assert [sorted(wanted)[position] for position in found] == sorted(own & wanted)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.reference import interpolation_metrics as reference
 
 from termwise.kernels import interpolation_metrics as sweeping
-from termwise.kernels.reference import interpolation_metrics as reference
 
 UNLIMITED = 2**31 - 1
 SCORES = st.integers(-4, 4).map(float) | st.sampled_from([0.1, 0.3, 1 / 3, 2.5, -0.7])

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.reference import likelihood as reference
 
 from termwise.kernels import likelihood
-from termwise.kernels.reference import likelihood as reference
 
 LOGITS = arrays(
     np.float32, (3, 6), elements=st.floats(-(2.0**100), 2.0**100, width=32) | st.floats(-20, 20, width=32)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.reference import translation as reference
 
 from termwise.kernels import translation
-from termwise.kernels.reference import translation as reference
 
 TERMS = 12
 CHANCE = st.floats(0.0078125, 1.0, width=32)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.reference import pooling as reference
 
 from termwise.kernels import pooling
-from termwise.kernels.reference import pooling as reference
 
 WEIGHTS = st.sampled_from([-1.5, 0.0, 0.25, 0.5, 1.0, 1.5]) | st.floats(-8, 8, width=32)
 ROWS = st.lists(

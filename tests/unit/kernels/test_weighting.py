@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.reference import weighting as reference
 
 from termwise.kernels import weighting
-from termwise.kernels.reference import weighting as reference
 
 NAMES = [
     "atire_idf",

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.reference import pair_scores as reference
 
 from termwise import BuildOptions, Document, build_index
 from termwise.collection import CollectionStatistics, OpenStatistics
@@ -15,7 +16,6 @@ from termwise.errors import EmptyCollectionError, ParameterError, UsageError, Vo
 from termwise.index import Index
 from termwise.indexing import chosen_model
 from termwise.kernels import pair_scores
-from termwise.kernels.reference import pair_scores as reference
 from termwise.models import BM25, make_model
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background, CountWeigher, RowScorer, TokenStatistics, index_scorer, model_scorer

@@ -293,7 +293,7 @@ def test_a_mixture_with_a_graph(mixture: Path) -> None:
     (graph,) = build_graph(mixture)
     assert graph.parent.parent == mixture
     broad = searching(termwise.open(mixture), approximate=600)
-    windows = [part.graph and part.graph.windows for part in broad.search().encode("").parts]
+    windows = [part.graph and part.graph.windows for part in broad.search().query.parts]
     assert windows == [None, 600]
     for query in QUERIES:
         one, other = both(exact, broad, query, 10)

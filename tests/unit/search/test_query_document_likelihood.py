@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -332,7 +333,7 @@ def test_stored_vectors_replace_the_network(place, searcher, documents, analyzer
     ranking = scorer.rank(TEXTS["e"], candidates=["b", "e"], example="e")
     assert ranking.scores[ranking.doc_ids.index("e")] == DENSE[0][5]
     run = Run([Ranking(["b", "e"], [2, 1], "q")])
-    timed = scorer.timed_run([Query("q", TEXTS["e"])], candidates=run, examples={"q": "e"})
+    timed = replace(scorer, examples={"q": "e"}).timed_run([Query("q", TEXTS["e"])], candidates=run)
     assert timed.run["q"].doc_ids == ranking.doc_ids
     with pytest.raises(UnknownIdError, match="example=doc_id"):
         scorer.rank(TEXTS["e"], candidates=["b"])

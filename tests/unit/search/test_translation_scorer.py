@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference import translation as reference
 
 from termwise import BuildOptions, Document, Query, Ranking, Run, build_index
 from termwise.errors import (
@@ -25,7 +26,6 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
-from termwise.kernels.reference import translation as reference
 from termwise.models import Model1
 from termwise.search import TranslationScorer
 from termwise.search import translation_scorer as module

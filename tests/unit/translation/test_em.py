@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference import translation as reference
 
 from termwise.errors import CorruptModelError, ForeignFolderError, StorageError
-from termwise.kernels.reference import translation as reference
 from termwise.translation import Bitext, Estimate, em, estimate
 
 from .conftest import bitext_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from termwise.explain.snippets import SHORTEST
+from termwise.explain.passages import SHORTEST
 from termwise.search import Searcher
 from termwise.search.snippets import LONGEST
 from termwise.serve.opensearch.aggregations import Aggregation, read_aggregations

@@ -9,7 +9,7 @@ from termwise.display.html import css_number
 from termwise.display.safe_text import legible_line
 from termwise.explain import Contribution, Explanation
 from termwise.explain import explanation_text as wording
-from termwise.explain.snippets import cut
+from termwise.explain.passages import cut
 from termwise.text.words_around import word_around
 
 MOST_ROWS = 12

@@ -1,4 +1,4 @@
-"""Snippets: a text in marked and plain pieces, whole or in the windows with the heaviest marks.
+"""Passages of a text, those with the heaviest marks, in marked and plain pieces.
 
 Positions are in code points. Widths are in terminal cells: a Chinese character has two cells, a combining accent none.
 A character is not separated from its combining marks, unless they do not fit on a line.
@@ -25,7 +25,7 @@ _NEAR = 24
 _SEEN_BEFORE = 8
 
 SHORTEST = 20
-"""Smallest length of an excerpt in characters."""
+"""Smallest length of a passage in characters."""
 
 
 class Mark(NamedTuple):
@@ -80,7 +80,7 @@ def cut(text: str, marks: Iterable[Mark]) -> list[Piece]:
     return _pieces(text, valid, 0, len(text), _heaviest(valid))
 
 
-def snippet(
+def best_passage(
     text: str, marks: Iterable[Mark], width: int, *, within: tuple[int, int] | None = None
 ) -> list[Piece]:
     """Return the window of a text with the heaviest marks, on one line.
@@ -108,7 +108,7 @@ def snippet(
     Examples
     --------
     >>> text = "Merge multiple sorted inputs into a single sorted output."
-    >>> "".join(piece.text for piece in snippet(text, [Mark(15, 21, 1.0)], 30))
+    >>> "".join(piece.text for piece in best_passage(text, [Mark(15, 21, 1.0)], 30))
     'Merge multiple sorted inputs …'
     """
     windows = passages(text, marks, width=width, count=1, within=within)
@@ -128,13 +128,13 @@ def passages(
     Parameters
     ----------
     text, marks
-        As in `snippet`.
+        As in `best_passage`.
     width : int
         Width of a passage in cells, at least 8. Adjacent passages are joined, so a passage can be longer.
     count : int
         Largest number of passages. A text that fits into all of them together is one passage.
     within : (int, int), optional
-        As in `snippet`. If there are several passages, the last one has marks of terms that are not marked in the
+        As in `best_passage`. If there are several passages, the last one has marks of terms that are not marked in the
         range.
 
     Returns
@@ -166,8 +166,8 @@ def passages(
     return shown
 
 
-def excerpt(text: str, marks: Sequence[Mark], length: int) -> tuple[int, int]:
-    """Return the range of the characters of a text that `snippet` would choose, without its ellipses.
+def passage_range(text: str, marks: Sequence[Mark], length: int) -> tuple[int, int]:
+    """Return the range of the characters of a text that `best_passage` would choose, without its ellipses.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def excerpt(text: str, marks: Sequence[Mark], length: int) -> tuple[int, int]:
     Examples
     --------
     >>> text = "Merge multiple sorted inputs into a single sorted output."
-    >>> text[slice(*excerpt(text, [Mark(43, 49, 1.0)], 24))]
+    >>> text[slice(*passage_range(text, [Mark(43, 49, 1.0)], 24))]
     'a single sorted output.'
     """
     low, high = 0, len(text)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from termwise.explain.snippets import Mark, Piece, cut, passages, snippet
+from termwise.explain.passages import Mark, Piece, best_passage, cut, passages
 
 TEXT = "Merge multiple sorted inputs into a single sorted output."
 
@@ -51,40 +51,40 @@ def test_marks_outside_the_text_or_without_weight_are_nothing():
 def test_white_space_is_collapsed_and_marks_are_moved():
     text = "\n  merge \n\n\t two\r\nsorted   lists \n"
     start = text.index("sorted")
-    pieces = snippet(text, [Mark(start, start + 6, 1.0)], 80)
+    pieces = best_passage(text, [Mark(start, start + 6, 1.0)], 80)
     assert joined(pieces) == "merge two sorted lists"
     assert marked(pieces) == [("sorted", 1.0)]
-    across = snippet(text, [Mark(text.index("two"), start + 6, 1.0)], 80)
+    across = best_passage(text, [Mark(text.index("two"), start + 6, 1.0)], 80)
     assert marked(across) == [("two sorted", 1.0)]
-    assert marked(snippet(text, [Mark(0, 3, 1.0), Mark(len(text) - 2, len(text), 1.0)], 80)) == []
+    assert marked(best_passage(text, [Mark(0, 3, 1.0), Mark(len(text) - 2, len(text), 1.0)], 80)) == []
 
 
 def test_marks_lose_the_white_space_at_their_ends():
     text = "  one \n two  three "
     for start, end in ((8, 11), (5, 12), (7, 13)):
-        assert marked(snippet(text, [Mark(start, end, 1.0)], 80)) == [("two", 1.0)]
-    assert marked(snippet(text, [Mark(0, len(text), 1.0)], 80)) == [("one two three", 1.0)]
-    assert marked(snippet(text, [Mark(5, 7, 1.0)], 80)) == []
+        assert marked(best_passage(text, [Mark(start, end, 1.0)], 80)) == [("two", 1.0)]
+    assert marked(best_passage(text, [Mark(0, len(text), 1.0)], 80)) == [("one two three", 1.0)]
+    assert marked(best_passage(text, [Mark(5, 7, 1.0)], 80)) == []
 
 
 def test_without_marks_the_text_is_shown_from_its_beginning():
-    assert joined(snippet(TEXT, [], 80)) == TEXT
-    assert joined(snippet(TEXT, [], 30)) == "Merge multiple sorted inputs …"
-    assert snippet("", [], 30) == []
-    assert snippet(" \n ", [Mark(0, 1, 1.0)], 30) == []
+    assert joined(best_passage(TEXT, [], 80)) == TEXT
+    assert joined(best_passage(TEXT, [], 30)) == "Merge multiple sorted inputs …"
+    assert best_passage("", [], 30) == []
+    assert best_passage(" \n ", [Mark(0, 1, 1.0)], 30) == []
 
 
 def test_marks_at_the_ends_of_the_text():
     first, last = Mark(0, 5, 1.0), Mark(50, 56, 1.0)
-    assert joined(snippet(TEXT, [first], 30)) == "Merge multiple sorted inputs …"
-    pieces = snippet(TEXT, [last], 30)
+    assert joined(best_passage(TEXT, [first], 30)) == "Merge multiple sorted inputs …"
+    pieces = best_passage(TEXT, [last], 30)
     assert joined(pieces) == "… into a single sorted output."
     assert marked(pieces) == [("output", 1.0)]
 
 
 def test_a_mark_in_the_middle_has_context_on_both_sides():
     text = "one two three four five MATCH six seven eight nine ten"
-    assert joined(snippet(text, [Mark(24, 29, 1.0)], 30)) == "… five MATCH six seven eight …"
+    assert joined(best_passage(text, [Mark(24, 29, 1.0)], 30)) == "… five MATCH six seven eight …"
 
 
 def test_the_window_with_the_heaviest_different_terms_wins():
@@ -92,13 +92,13 @@ def test_the_window_with_the_heaviest_different_terms_wins():
     at = [i for i in range(len(text)) if text.startswith("merge", i)]
     marks = [Mark(i, i + 5, 2.0, 0) for i in at]
     marks += [Mark(i, i + 4, 1.0, 1) for i in range(len(text)) if text.startswith("list", i)]
-    assert joined(snippet(text, marks, 20)).endswith("merge list")
+    assert joined(best_passage(text, marks, 20)).endswith("merge list")
 
 
 def test_of_equal_windows_the_earlier_wins():
     text = "match " + "x " * 60 + "match " + "x " * 60
     marks = [Mark(i, i + 5, 1.0) for i in range(len(text)) if text.startswith("match", i)]
-    assert joined(snippet(text, marks, 20)).startswith("match ")
+    assert joined(best_passage(text, marks, 20)).startswith("match ")
 
 
 def test_a_start_that_is_nearly_as_good_wins():
@@ -107,20 +107,20 @@ def test_a_start_that_is_nearly_as_good_wins():
 
     def shown(weight):
         marks = [Mark(0, 5, 4.0, 0), Mark(at - 8, at - 3, 4.0, 0), Mark(at, at + 4, weight, 1)]
-        return joined(snippet(text, marks, 24))
+        return joined(best_passage(text, marks, 24))
 
     assert shown(1.0).startswith("merge these, ")  # 4 of 5 parts of the weight
     assert shown(1.01).endswith("and merge a list")
 
 
 def test_a_mark_longer_than_the_line_is_cut():
-    pieces = snippet("a" * 100 + " end", [Mark(0, 100, 1.0)], 20)
+    pieces = best_passage("a" * 100 + " end", [Mark(0, 100, 1.0)], 20)
     assert cell_len(joined(pieces)) <= 20
     assert joined(pieces).endswith("…")
 
 
 def test_wide_characters_take_two_cells():
-    pieces = snippet("重み" * 30, [Mark(20, 22, 1.0)], 20)
+    pieces = best_passage("重み" * 30, [Mark(20, 22, 1.0)], 20)
     assert cell_len(joined(pieces)) <= 20
     assert marked(pieces) == [("重み", 1.0)]
 
@@ -128,7 +128,7 @@ def test_wide_characters_take_two_cells():
 def test_cuts_prefer_spaces_then_the_edges_of_words():
     text = "prefix.of.a.very.long.dotted.name(match).and.what.follows.it.here"
     start = text.index("match")
-    shown = joined(snippet(text, [Mark(start, start + 5, 1.0)], 30))
+    shown = joined(best_passage(text, [Mark(start, start + 5, 1.0)], 30))
     assert shown == "… name(match).and.what. …"
 
 
@@ -183,8 +183,8 @@ def test_pieces_joined_are_the_text(text, marks):
 
 @settings(max_examples=300, deadline=None)
 @given(text=TEXTS, marks=MARKS, width=st.integers(8, 60))
-def test_a_snippet_is_one_line_of_the_text_within_its_width(text, marks, width):
-    pieces = snippet(text, marks, width)
+def test_a_passage_is_one_line_of_the_text_within_its_width(text, marks, width):
+    pieces = best_passage(text, marks, width)
     line = joined(pieces)
     assert cell_len(line) <= width
     assert "\n" not in line
@@ -212,7 +212,7 @@ def test_passages_are_parts_of_the_text(text, marks, width, count):
 )
 def test_a_mark_covers_the_same_characters_when_white_space_collapses(text, mark):
     start, end = mark
-    pieces = snippet(text, [Mark(start, end, 1.0)], 200)
+    pieces = best_passage(text, [Mark(start, end, 1.0)], 200)
     assert joined(pieces) == " ".join(text.split())
     covered = " ".join(text[start:end].split())
     assert [piece for piece, _ in marked(pieces)] == ([covered] if covered else [])
@@ -224,32 +224,33 @@ def test_a_mark_covers_the_same_characters_when_white_space_collapses(text, mark
 def test_a_character_that_is_longer_than_the_line_is_cut_and_marked():
     family = "\U0001f469" + "\u200d\U0001f467" * 6
     text = f"one two {family} three four"
-    assert marked(snippet(text, [Mark(8, 9, 1.0)], 8)) == [("\U0001f469\u200d\U0001f467\u200d", 1.0)]
-    assert marked(snippet(text, [Mark(8, 9, 1.0)], 20)) == [(family, 1.0)]
+    assert marked(best_passage(text, [Mark(8, 9, 1.0)], 8)) == [("\U0001f469\u200d\U0001f467\u200d", 1.0)]
+    assert marked(best_passage(text, [Mark(8, 9, 1.0)], 20)) == [(family, 1.0)]
     assert (
-        joined(snippet(f"{family} three four", [], 8)) == "\U0001f469\u200d\U0001f467\u200d\U0001f467\u200d …"
+        joined(best_passage(f"{family} three four", [], 8))
+        == "\U0001f469\u200d\U0001f467\u200d\U0001f467\u200d …"
     )
 
 
 def test_marks_that_touch_are_made_one_piece_at_once(monkeypatch):
     made = []
-    monkeypatch.setattr("termwise.explain.snippets.Piece", lambda *parts: made.append(parts) or Piece(*parts))
+    monkeypatch.setattr("termwise.explain.passages.Piece", lambda *parts: made.append(parts) or Piece(*parts))
     shown = cut("東" * 1000, [Mark(place, place + 1, 1.0) for place in range(1, 1000)])
     assert shown == [Piece("東"), Piece("東" * 999, 1.0, 0)]
     assert len(made) == 2
 
 
-def test_a_snippet_within_a_range():
+def test_a_passage_within_a_range():
     text = "merge lists of cards, then sort them and shuffle the other cards"
     start, end = text.index("then"), text.index("the other")
     marks = [Mark(0, 5, 9.0), Mark(text.index("sort"), text.index("sort") + 4, 1.0)]
-    shown = snippet(text, marks, 60, within=(start, end))
+    shown = best_passage(text, marks, 60, within=(start, end))
     assert "".join(piece.text for piece in shown) == "… then sort them and shuffle …"
     assert [piece.text for piece in shown if piece.term is not None] == ["sort"]
-    narrow = snippet(text, marks, 16, within=(start, end))
+    narrow = best_passage(text, marks, 16, within=(start, end))
     assert sum(len(piece.text) for piece in narrow) <= 16
     assert "sort" in [piece.text for piece in narrow]
-    whole = snippet(text, [], 100, within=(0, len(text)))
+    whole = best_passage(text, [], 100, within=(0, len(text)))
     assert "".join(piece.text for piece in whole) == text
 
 
@@ -262,6 +263,6 @@ def test_passages_within_a_range_end_with_one_of_terms_elsewhere():
     terms = [[piece.term for piece in part if piece.term is not None] for part in shown]
     assert terms[0] == [1]
     assert terms[-1] == [0]
-    assert len(snippet(text, marks, 24, within=(start, start + 40))) > 0
+    assert len(best_passage(text, marks, 24, within=(start, start + 40))) > 0
     one = passages(text, marks, width=24, count=1, within=(start, start + 40))
     assert len(one) == 1

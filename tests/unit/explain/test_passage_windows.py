@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise.explain.snippets import Mark, heaviest_windows
+from termwise.explain.passages import Mark, heaviest_windows
 
 MARKS = st.lists(
     st.builds(

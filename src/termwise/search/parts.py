@@ -1,0 +1,90 @@
+"""Parts of what is searched, and a query that is encoded for each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.engine.allowed_documents import AllowedDocuments
+from termwise.engine.graph_retrieval import ApproximateRetrieval
+from termwise.engine.query_encoder import QueryEncoder
+from termwise.engine.query_vector import QueryVector
+from termwise.engine.retrieval import SearchSegment
+from termwise.index import Index
+
+if TYPE_CHECKING:
+    from termwise.search.single_index import SingleIndex
+
+Ordinals = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+Allowed = tuple[AllowedDocuments, ...] | None
+"""Documents that conditions allow, by part; None if all are allowed."""
+
+
+@final
+@dataclass(frozen=True)
+class Part:
+    """One index of a mixture.
+
+    Attributes
+    ----------
+    name : str
+        Name in explanations.
+    backend : SingleIndex
+    weight : float
+        Weight of its normalised scores; a negative weight reverses them.
+    """
+
+    name: str
+    backend: SingleIndex
+    weight: float
+
+    @property
+    def index(self) -> Index:
+        """The open index."""
+        return self.backend.index
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PartEncoding:
+    """How a search encodes queries for one index and searches it.
+
+    Attributes
+    ----------
+    index : Index
+    encoder : QueryEncoder
+    graph : ApproximateRetrieval or None
+        For an approximate search of vectors.
+    """
+
+    index: Index
+    encoder: QueryEncoder
+    graph: ApproximateRetrieval | None
+
+    @property
+    def search(self) -> SearchSegment | None:
+        """Search of a segment in place of the exact one."""
+        return None if self.graph is None else self.graph.search
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class EncodedQuery:
+    """Query prepared for each part.
+
+    Attributes
+    ----------
+    text : str
+    parts : tuple of PartEncoding
+    vectors : tuple of QueryVector
+        One for each part.
+    """
+
+    text: str
+    parts: tuple[PartEncoding, ...]
+    vectors: tuple[QueryVector, ...]
