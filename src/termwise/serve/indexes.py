@@ -10,14 +10,16 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 from termwise.errors import ParameterError, TermwiseError
+from termwise.index import Index
 from termwise.index.manifest import NAME as INDEX
 from termwise.search import Search, Searcher
 from termwise.search.mixture_folder import NAME as MIXTURE
 from termwise.search.mixture_folder import is_mixture
 from termwise.search.opening import open_searcher
+from termwise.serve.answers import IndexAnswer
 from termwise.serve.errors import UnknownIndexError
 
 NAME = re.compile("[a-z0-9][a-z0-9._-]{0,63}")
@@ -47,6 +49,32 @@ class OpenIndex:
     def generation(self) -> int:
         """Number of the generation."""
         return self.searcher.index.manifest.generation
+
+    def facts(self) -> IndexAnswer:
+        """Return the facts about the index that a user of the service needs."""
+        searcher = self.searcher
+        return {
+            "index": self.name,
+            "generation": self.generation,
+            "documents": searcher.documents,
+            "model": searcher.backend.description,
+            "attributes": {name: str(kind) for name, kind in searcher.schema.items()},
+            "stores_text": searcher.index.stores_text,
+            "parts": [
+                {"name": part.name, "weight": part.weight, **_sizes(part.index)} for part in searcher.parts
+            ],
+        }
+
+
+def _sizes(index: Index) -> dict[str, Any]:
+    manifest, analyzer = index.manifest, index.manifest.encoder.analyzer
+    return {
+        "terms": manifest.terms,
+        "postings": manifest.postings,
+        "segments": len(manifest.segments),
+        "deleted": sum(segment.deletions for segment in manifest.segments),
+        "analyzer": "unknown" if analyzer is None else analyzer.name,
+    }
 
 
 class ServedIndex:

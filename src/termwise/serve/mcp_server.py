@@ -120,7 +120,7 @@ class _Tool:
 def _search(opened: OpenIndex, asked: _SearchArguments, settings: ServiceSettings) -> Any:
     highlight = opened.searcher.index.stores_text
     request = SearchRequest.model_validate({**asked.fields(), "highlight": highlight})
-    return search(opened, request, settings)
+    return search(opened, request, settings).answer
 
 
 def _similar(opened: OpenIndex, asked: _SimilarArguments, settings: ServiceSettings) -> Any:
@@ -131,7 +131,7 @@ def _similar(opened: OpenIndex, asked: _SimilarArguments, settings: ServiceSetti
     request = SearchRequest.model_validate(
         {"like": fields.pop("doc_id"), "like_text": fields.pop("text"), **fields}
     )
-    return search(opened, request, settings)
+    return search(opened, request, settings).answer
 
 
 def _get(opened: OpenIndex, asked: _GetArguments, settings: ServiceSettings) -> Any:

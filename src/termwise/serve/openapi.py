@@ -104,18 +104,8 @@ def _path_parameters(operation: Operation, indexes: Sequence[str] | None) -> lis
 
 
 def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
-    if isinstance(operation.parameters, tuple):
-        return [
-            {
-                "name": each.name,
-                "in": "query",
-                "required": each.required,
-                "schema": each.schema,
-                "description": each.description,
-            }
-            for each in operation.parameters
-        ]
-    schema = TypeAdapter(operation.parameters).json_schema(ref_template=_REF)
+    given = operation.parameters
+    schema = TypeAdapter(given).json_schema(ref_template=_REF) if isinstance(given, type) else given
     return [
         {
             "name": name,
@@ -124,7 +114,7 @@ def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
             "schema": {key: value for key, value in field.items() if key != "description"},
             "description": field.get("description", ""),
         }
-        for name, field in schema["properties"].items()
+        for name, field in schema.get("properties", {}).items()
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from starlette.convertors import Convertor, register_url_convertor
@@ -36,26 +36,7 @@ Role = KeyRole | Literal["none"]
 Handler = Callable[[Service, Request], Awaitable[Response]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parameter:
-    """Parameter of an address, besides those of the path.
-
-    Attributes
-    ----------
-    name : str
-    schema : dict
-        JSON schema of its value.
-    description : str
-    required : bool
-    """
-
-    name: str
-    schema: dict[str, Any]
-    description: str
-    required: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Operation:
     """One operation.
 
@@ -67,28 +48,28 @@ class Operation:
     name : str
         Identifier in the OpenAPI document.
     summary : str
-    role : Role
     handler : Handler
     answer : type
         Typed dictionary of the answer; str for text.
+    role : Role
     body : type or None
         Model of the body.
     body_lines : bool
         Whether the body has one JSON object on each line.
     example : dict or None
         Example of a body.
-    parameters : tuple of Parameter, or a model
-        Parameters of the address.
+    parameters : dict, or a model
+        JSON schema of an object with the parameters of the address besides those of the path, or their model.
     """
 
     method: str
     path: str
     name: str
     summary: str
-    role: Role
     handler: Handler
     answer: Any
+    role: Role = "search"
     body: Any = None
     body_lines: bool = False
     example: dict[str, Any] | None = None
-    parameters: tuple[Parameter, ...] | type = ()
+    parameters: dict[str, Any] | type = field(default_factory=dict)

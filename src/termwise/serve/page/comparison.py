@@ -122,7 +122,7 @@ def _compared(both: Sequence[Ranker], query: str, settings: ServiceSettings) -> 
     }
     request = checked_model(asked, SearchRequest)
     opened = [ranker.current() for ranker in both]
-    answers = [search(each, request, settings) for each in opened]
+    answers = [search(each, request, settings).answer for each in opened]
     ranks = [{hit["doc_id"]: hit["rank"] for hit in answer["hits"]} for answer in answers]
     of_both = [titles_of(each.searcher, list(found)) for each, found in zip(opened, ranks, strict=True)]
     common = [doc_id for doc_id in ranks[0] if doc_id in ranks[1]]

@@ -21,7 +21,7 @@ from termwise.serve.page.titles import is_title, titles_of
 from termwise.serve.page.values import attribute_rows, value_text
 from termwise.serve.page.why import why_of
 from termwise.serve.requests import SearchRequest
-from termwise.serve.search import find, search
+from termwise.serve.search import search
 from termwise.serve.settings import ServiceSettings
 
 RESULTS = 10
@@ -157,7 +157,7 @@ def _found(opened: OpenIndex, address: SearchAddress, settings: ServiceSettings)
     """Return the values of the template for a search that is not refused."""
     searcher = opened.searcher
     request = _request(address, searcher, settings)
-    answer, _, explanations = find(opened, request, settings)
+    answer, _, explanations = search(opened, request, settings)
     reached = min(answer["total"], settings.max_results)
     doc_ids = [hit["doc_id"] for hit in answer["hits"]]
     titles = titles_of(searcher, doc_ids)
@@ -268,7 +268,8 @@ def _facets(
         filter = address.filter(opened.searcher.schema, without=name)
         changes = {"filter": filter, "facets": [name], "k": 1, "offset": 0}
         changes |= dict.fromkeys(("total", "highlight", "explain"), False)
-        counts[name] = search(opened, request.model_copy(update=changes), settings)["facets"][name]
+        found = search(opened, request.model_copy(update=changes), settings)
+        counts[name] = found.answer["facets"][name]
     facets = []
     for name in dict.fromkeys([*counts, *address.chosen]):
         found = counts.get(name, [])

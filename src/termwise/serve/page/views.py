@@ -15,7 +15,6 @@ from termwise.search.query_syntax import parse_query
 from termwise.search.single_index import SingleIndex
 from termwise.serve.bodies import checked_model
 from termwise.serve.documents import document_record
-from termwise.serve.index_facts import index_facts
 from termwise.serve.indexes import ServedIndex
 from termwise.serve.page.address import SearchAddress
 from termwise.serve.page.titles import titles_of
@@ -169,7 +168,7 @@ def index_view(served: ServedIndex, choices: Sequence[str]) -> dict[str, Any]:
     size = sum(file.length for manifest in manifests for file in manifest.files())
     return {
         "index": served.name,
-        "facts": index_facts(served),
+        "facts": served.current().facts(),
         "failed": served.failed,
         "size": human_bytes(size),
         "choices": choices,
