@@ -19,11 +19,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError
 from termwise.kernels.jit import compilation_seconds
-from termwise.serve.access import Access
 from termwise.serve.api import OPERATIONS
 from termwise.serve.bodies import BodyBudget, JsonAnswer
 from termwise.serve.errors import error_record, headers_of, log_failure, over_http, status_of
 from termwise.serve.indexes import ServedIndexes
+from termwise.serve.keys import Access
 from termwise.serve.observation import Metrics, log_request
 from termwise.serve.openapi import openapi_document
 from termwise.serve.opensearch import info_route, opensearch_routes
@@ -71,7 +71,6 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
     service = Service(folders, settings)
     if compilation_seconds():  # the first start on this machine: no request waits for the other kernels
         use_kernels()
-    access = Access(service.settings)
     metrics = Metrics(service)
     indexes = [served.name for served in service.indexes]
     document = openapi_document(OPERATIONS, None if service.settings.keys else indexes)
@@ -79,7 +78,7 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
     if service.settings.mcp:
         from termwise.serve.mcp_server import ToolsEndpoint  # takes a second, and is rarely needed
 
-        tools = ToolsEndpoint(service, access)
+        tools = ToolsEndpoint(service)
 
     async def openapi(request: Request) -> Response:
         return JsonAnswer(document)
@@ -95,13 +94,13 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
 
     app = Starlette(
         routes=[
-            *(_route(service, access, operation) for operation in OPERATIONS),
-            info_route(service, access),
+            *(_route(service, operation) for operation in OPERATIONS),
+            info_route(service),
             Route("/openapi.json", openapi, name="openapi"),
             *([] if tools is None else [Route("/mcp", tools, methods=["POST"], name="mcp")]),
-            *page_routes(service, access, document),
+            *page_routes(service, document),
             *([] if "docs" in indexes else [Route("/docs", openapi, name="openapi")]),  # for programs
-            *opensearch_routes(service, access),
+            *opensearch_routes(service),
         ],
         exception_handlers={TermwiseError: _refused, HTTPException: _not_found},
         lifespan=lifespan,
@@ -130,12 +129,12 @@ def check_service(folders: Sequence[str], settings: ServiceSettings) -> None:
         If an index or the file of keys cannot be read.
     """
     ServedIndexes(folders)
-    Access(settings)
+    Access(settings.keys)
 
 
-def _route(service: Service, access: Access, operation: Operation) -> Route:
+def _route(service: Service, operation: Operation) -> Route:
     async def endpoint(request: Request) -> Response:
-        access.check(request, operation.role)
+        service.access.check(request, operation.role)
         return await operation.handler(service, request)
 
     return Route(operation.path, endpoint, methods=[operation.method], name=operation.name)

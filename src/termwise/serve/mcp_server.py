@@ -30,7 +30,6 @@ from starlette.types import Message, Receive, Scope, Send
 from termwise._version import __version__
 from termwise.errors import TermwiseError
 from termwise.serve import answers
-from termwise.serve.access import Access
 from termwise.serve.bodies import body_of, json_bytes, parsed_json
 from termwise.serve.documents import document_record
 from termwise.serve.errors import ForbiddenError, ServiceError, error_record, invalid_request, status_of
@@ -324,17 +323,15 @@ class ToolsEndpoint:
     """The tools over streamable HTTP: an ASGI application for one address.
 
     Each request is answered alone, in JSON, so that any process of the service can answer it, and no connection stays
-    open. Keys, limits and errors are those of the service.
+    open. Limits and errors are those of the service; a key needs the role search.
 
     Parameters
     ----------
     service : Service
-    access : Access
-        A key needs the role search.
     """
 
-    def __init__(self, service: Service, access: Access) -> None:
-        self._access = access
+    def __init__(self, service: Service) -> None:
+        self._access = service.access
         self._most = service.settings.search_body
         self.manager = StreamableHTTPSessionManager(
             tools_server(service), json_response=True, stateless=True, max_request_body_size=self._most

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import Response
 
-from termwise.serve.keys import Role as KeyRole
+from termwise.serve.keys import Needed
 from termwise.serve.service import Service
 
 
@@ -30,9 +30,6 @@ class AnyText(Convertor[str]):
 
 register_url_convertor("any", AnyText())  # that of Starlette stops at a line end, and finds another document
 
-Role = KeyRole | Literal["none"]
-"""What a key must allow for a request: none for all requests."""
-
 Handler = Callable[[Service, Request], Awaitable[Response]]
 
 
@@ -51,7 +48,7 @@ class Operation:
     handler : Handler
     answer : type
         Typed dictionary of the answer; str for text.
-    role : Role
+    role : Needed
     body : type or None
         Model of the body.
     body_lines : bool
@@ -68,7 +65,7 @@ class Operation:
     summary: str
     handler: Handler
     answer: Any
-    role: Role = "search"
+    role: Needed = "search"
     body: Any = None
     body_lines: bool = False
     example: dict[str, Any] | None = None

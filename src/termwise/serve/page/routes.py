@@ -15,7 +15,6 @@ from starlette.types import Scope
 from termwise._version import __version__
 from termwise.display.html import render_page
 from termwise.errors import TermwiseError
-from termwise.serve.access import Access
 from termwise.serve.errors import ServiceError, headers_of
 from termwise.serve.page.address import SearchAddress
 from termwise.serve.page.api_description import described
@@ -33,20 +32,18 @@ ROUTE = "page_"
 View = Callable[[Request], Awaitable[Response]]
 
 
-def page_routes(service: Service, access: Access, document: Mapping[str, Any]) -> list[Route]:
-    """Return the routes of the page.
+def page_routes(service: Service, document: Mapping[str, Any]) -> list[Route]:
+    """Return the routes of the page; the description of the API and static files need no key.
 
     Parameters
     ----------
     service : Service
-    access : Access
-        Checks the key of each request; the description of the API and static files need none.
     document : mapping
         The OpenAPI document.
     """
 
     async def search(request: Request) -> Response:
-        access.check(request, "search")
+        service.access.check(request, "search")
         names = [served.name for served in service.indexes]
         address = SearchAddress.of(request.query_params, names[0])
         try:
@@ -63,7 +60,7 @@ def page_routes(service: Service, access: Access, document: Mapping[str, Any]) -
             return search_page(service, "search", unanswered_view(service.indexes, address, error))
 
     async def compare(request: Request) -> Response:
-        access.check(request, "search")
+        service.access.check(request, "search")
         given = request.query_params
         names = (given.get("a", ""), given.get("b", ""))
         query = given.get("q", "").strip()
@@ -77,7 +74,7 @@ def page_routes(service: Service, access: Access, document: Mapping[str, Any]) -
             return search_page(service, "compare", uncompared_view(service.indexes, query, names, error))
 
     async def document_page(request: Request) -> Response:
-        access.check(request, "search")
+        service.access.check(request, "search")
         served = service.indexes[request.path_params["index"]]
         doc_id = request.query_params.get("id")
         if doc_id is None:
@@ -88,7 +85,7 @@ def page_routes(service: Service, access: Access, document: Mapping[str, Any]) -
         )
 
     async def index(request: Request) -> Response:
-        access.check(request, "search")
+        service.access.check(request, "search")
         served = service.indexes[request.path_params["index"]]
         names = [each.name for each in service.indexes]
         return await service.pool.run(lambda: html_page(service, "index", **index_view(served, names)))
