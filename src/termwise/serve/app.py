@@ -26,7 +26,7 @@ from termwise.serve.indexes import ServedIndexes
 from termwise.serve.keys import Access
 from termwise.serve.observation import Metrics, log_request
 from termwise.serve.openapi import openapi_document
-from termwise.serve.opensearch import info_route, opensearch_routes
+from termwise.serve.opensearch.routes import opensearch_routes
 from termwise.serve.operations import Operation
 from termwise.serve.page.errors import at_the_page
 from termwise.serve.page.routes import error_page, is_for_page, page_routes
@@ -95,7 +95,6 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
     app = Starlette(
         routes=[
             *(_route(service, operation) for operation in OPERATIONS),
-            info_route(service),
             Route("/openapi.json", openapi, name="openapi"),
             *([] if tools is None else [Route("/mcp", tools, methods=["POST"], name="mcp")]),
             *page_routes(service, document),

@@ -65,13 +65,8 @@ COSMETIC = frozenset(
 """Parameters that change no result of one index on one machine; they are ignored."""
 
 
-def info_route(service: Service) -> Route:
-    """Return the route of ``/`` for clients that do not ask for HTML."""
-    return _ForPrograms("/", _endpoint(service, "search", _info), methods=["GET"], name="opensearch_info")
-
-
 def opensearch_routes(service: Service) -> list[Route]:
-    """Return the routes of all other addresses; they come after those of the service's own API."""
+    """Return the routes; they come after those of the service's own API, and of the page for browsers."""
     names = frozenset(served.name for served in service.indexes)
     routes: list[Route] = []
     for name, methods, paths, role, handler in _TABLE:
@@ -101,13 +96,6 @@ class _OfIndex(Route):
         ):
             return match, found
         return Match.NONE, {}
-
-
-class _ForPrograms(Route):
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Match requests that do not accept HTML."""
-        accepted = dict(scope.get("headers", ())).get(b"accept", b"")
-        return (Match.NONE, {}) if b"text/html" in accepted else super().matches(scope)
 
 
 def _endpoint(service: Service, role: Needed, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
@@ -477,6 +465,7 @@ async def _unsupported(service: Service, request: Request) -> Response:
 
 
 _TABLE: tuple[tuple[str, str, str, Needed, Handler], ...] = (
+    ("info", "GET", "/", "search", _info),
     ("search", "GET POST", "/_search /{index}/_search", "search", _search),
     ("msearch", "GET POST", "/_msearch /{index}/_msearch", "search", _several_searches),
     ("count", "GET POST", "/_count /{index}/_count", "search", _count),

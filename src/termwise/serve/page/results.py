@@ -17,8 +17,7 @@ from termwise.serve.errors import ServiceError
 from termwise.serve.indexes import OpenIndex, ServedIndex, ServedIndexes
 from termwise.serve.page.address import CHOSEN, HIGHEST, LOWEST, SearchAddress
 from termwise.serve.page.errors import refusal
-from termwise.serve.page.titles import is_title, titles_of
-from termwise.serve.page.values import attribute_rows, value_text
+from termwise.serve.page.titles import attribute_rows, is_title, titles_of, value_text
 from termwise.serve.page.why import why_of
 from termwise.serve.requests import SearchRequest
 from termwise.serve.search import search

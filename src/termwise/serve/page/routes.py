@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -20,7 +23,6 @@ from termwise.serve.page.address import SearchAddress
 from termwise.serve.page.api_description import described
 from termwise.serve.page.comparison import comparison_view, uncompared_view
 from termwise.serve.page.results import results_view, unanswered_view
-from termwise.serve.page.static_files import StaticFile, static_files
 from termwise.serve.page.views import document_view, index_view
 from termwise.serve.service import Service
 
@@ -28,6 +30,13 @@ FOR_EVER = "public, max-age=31536000, immutable"
 
 ROUTE = "page_"
 """Start of the names of the routes whose errors are pages, too."""
+
+MEDIA_TYPES = {
+    "page.css": "text/css; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+"""The files, and the media type of each. No other file is sent."""
 
 View = Callable[[Request], Awaitable[Response]]
 
@@ -112,6 +121,25 @@ class _ForBrowsers(Route):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Match requests that accept HTML: for others, the address can be that of an index in OpenSearch's API."""
         return super().matches(scope) if accepts_html(scope) else (Match.NONE, {})
+
+
+class StaticFile(NamedTuple):
+    """Contents of a file, and the address that names them by their digest."""
+
+    url: str
+    media_type: str
+    content: bytes
+
+
+@cache
+def static_files() -> dict[str, StaticFile]:
+    """Return the files by name."""
+    found = {}
+    for name, media_type in MEDIA_TYPES.items():
+        content = files("termwise.serve.page").joinpath("static", name).read_bytes()
+        digest = hashlib.sha256(content).hexdigest()[:12]
+        found[name] = StaticFile(f"/static/{name}?v={digest}", media_type, content)
+    return found
 
 
 def _sent(file: StaticFile) -> View:

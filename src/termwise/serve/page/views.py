@@ -17,8 +17,7 @@ from termwise.serve.bodies import checked_model
 from termwise.serve.documents import document_record
 from termwise.serve.indexes import ServedIndex
 from termwise.serve.page.address import SearchAddress
-from termwise.serve.page.titles import titles_of
-from termwise.serve.page.values import attribute_rows
+from termwise.serve.page.titles import attribute_rows, titles_of
 from termwise.serve.page.why import LONGEST_TEXT, marked_text, why_of
 from termwise.serve.requests import ExplainRequest
 from termwise.serve.search import explanation_of
