@@ -18,7 +18,7 @@ from termwise.cli.fusion_options import (
     one_or_each,
     weight_numbers,
 )
-from termwise.cli.index_notes import report_index, report_mixture
+from termwise.cli.index_notes import report_built
 from termwise.cli.options import (
     JsonFlag,
     Memory,
@@ -143,7 +143,7 @@ def command(
             note(
                 "the mixture stores no texts: those of the index that is left out are divided into other segments"
             )
-        report_mixture(out, mixture, working_seconds() - begin, as_json)
+        report_built(out, mixture, working_seconds() - begin, as_json)
         return
     _note_left_out(names, fusion.weights)
     shares = index_weights(fusion, indexes)
@@ -160,7 +160,7 @@ def command(
             memory=memory_size(memory),
             progress=progress,
         )
-    report_index(out, searcher.index, working_seconds() - begin, as_json)
+    report_built(out, searcher, working_seconds() - begin, as_json)
 
 
 def _note_left_out(names: Sequence[str], weights: Sequence[float]) -> None:
