@@ -11,12 +11,10 @@ import typer
 from termwise.cli.fusion_options import (
     Alpha,
     Weights,
-    check_alpha_count,
     check_count,
-    check_one_way,
+    chosen_weights,
     note_weight_names,
     one_or_each,
-    weight_numbers,
 )
 from termwise.cli.index_notes import report_built
 from termwise.cli.options import (
@@ -86,7 +84,6 @@ def command(
     """
     from termwise.fusion import Fusion, fuse_indexes, index_weights, mix_indexes
     from termwise.fusion.index_weights import check_settings
-    from termwise.fusion.interpolation import shares_of
     from termwise.fusion.mixture import distinct_names
     from termwise.fusion.weights_file import check_order
     from termwise.index import Index
@@ -105,18 +102,9 @@ def command(
             facts=[("file", files[0])],
             fixes=["termwise fuse RUN RUN fuses run files"],
         )
-    check_one_way({"--alpha": alpha is not None, "--weights": weights is not None}, "indexes")
-    if alpha is None and weights is None:
-        raise UsageError(
-            "say how to weigh the indexes: one of --alpha, --weights",
-            fixes=["--alpha 0.5", "--weights 0.2,0.3,0.5", "--weights FILE, from termwise learn-weights"],
-        )
-    numbers = weight_numbers(weights, folders, "indexes")
+    numbers = chosen_weights(folders, "indexes", alpha, weights)
     if numbers is not None:
         weights = None
-    elif alpha is not None:
-        check_alpha_count(folders, "indexes")
-        numbers = shares_of(alpha)
     parts = [part.index for mixture in mixtures.values() for part in mixture.parts]
     opened = {index.path: index for index in parts}
     indexes = [opened[folder] if folder in opened else Index.open(folder) for folder in folders]
