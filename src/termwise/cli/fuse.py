@@ -6,8 +6,6 @@ from pathlib import Path
 from shlex import quote
 from typing import Annotated
 
-import typer
-
 from termwise.cli.fusion_options import (
     Alpha,
     Documents,
@@ -33,6 +31,7 @@ from termwise.cli.options import (
     Separator,
     argument,
     column_separator,
+    flag,
     option,
     refuse_options,
 )
@@ -46,9 +45,7 @@ def command(
     output: Annotated[Path, option("--out FILE", "Run file to write.")],
     alpha: Alpha = None,
     weights: Weights = None,
-    rrf: Annotated[
-        bool, typer.Option("--rrf", help="Reciprocal rank fusion: use ranks only, without weights.")
-    ] = False,
+    rrf: Annotated[bool, flag("--rrf", "Reciprocal rank fusion: use ranks only, without weights.")] = False,
     missing: MissingScore = None,
     normalise: Normalise = None,
     documents: Documents = None,

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from termwise.cli.fusion_options import (
     Alpha,
     Weights,
@@ -24,6 +22,7 @@ from termwise.cli.options import (
     Threads,
     argument,
     available_processors,
+    flag,
     memory_size,
     option,
     refuse_options,
@@ -57,9 +56,9 @@ def command(
     overwrite: Overwrite = False,
     float_weights: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--float",
-            help="Store weights as float32 instead of one byte; the default if one of the indexes has float32 weights.",
+            "Store weights as float32 instead of one byte; the default if one of the indexes has float32 weights.",
         ),
     ] = False,
     threads: Threads = None,

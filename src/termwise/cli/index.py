@@ -6,8 +6,6 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from termwise.cli.index_notes import (
     collection_with_header_note,
     note_finished_blocks,
@@ -29,6 +27,7 @@ from termwise.cli.options import (
     attribute_choice,
     available_processors,
     field_choice,
+    flag,
     memory_size,
     model_settings,
     network_precision,
@@ -92,20 +91,17 @@ def command(
         ),
     ] = None,
     store_text: Annotated[
-        bool, typer.Option("--store-text", help="Store the texts, for snippets and highlights.")
+        bool, flag("--store-text", "Store the texts, for snippets and highlights.")
     ] = False,
     overwrite: Overwrite = False,
     float_weights: Annotated[
-        bool,
-        typer.Option(
-            "--float", help="Store weights as float32 instead of one byte: exact, but larger and slower."
-        ),
+        bool, flag("--float", "Store weights as float32 instead of one byte: exact, but larger and slower.")
     ] = False,
     reorder: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--reorder/--no-reorder",
-            help="Renumber documents so that similar ones are neighbours: slower to build, faster to search, "
+            "Renumber documents so that similar ones are neighbours: slower to build, faster to search, "
             "same results.",
         ),
     ] = True,

@@ -33,13 +33,18 @@ def option(usage: str, help: str, *, min: float | None = None, max: float | None
     return typer.Option(*names, metavar=metavar, help=help, min=min, max=max)
 
 
+def flag(names: str, help: str) -> Any:
+    """Return an option without a value."""
+    return typer.Option(names, help=help)
+
+
 def argument(metavar: str, help: str) -> Any:
     """Return a positional argument."""
     return typer.Argument(metavar=metavar, help=help)
 
 
 IndexFolder = Annotated[Path, argument("DIR", "Folder of the index or mixture.")]
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
+JsonFlag = Annotated[bool, flag("--json", "Print one JSON object per line.")]
 Threads = Annotated[
     int | None,
     option("--threads N", "Number of threads.  [default: all processors]", min=1, max=MOST_THREADS),
@@ -110,7 +115,7 @@ Separator = Annotated[
     option("--separator space|tab", "Column separator of the run file; tab allows identifiers with spaces."),
 ]
 Memory = Annotated[str, option("--memory SIZE", "Working memory for sorting postings.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output.")]
+Overwrite = Annotated[bool, flag("--overwrite", "Replace existing output.")]
 
 DEFAULT_MEASURES = ("nDCG@10", "AP@1000", "R@100")
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from termwise.cli.judged import exclusion, load_queries
 from termwise.cli.options import (
     Approximate,
@@ -19,6 +17,7 @@ from termwise.cli.options import (
     Threads,
     available_processors,
     column_separator,
+    flag,
     option,
 )
 from termwise.cli.search_options import (
@@ -80,9 +79,9 @@ def command(
     threads: Threads = None,
     measure_time: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--measure-time",
-            help="Print mean, p50 and p99 of encoding and scoring times; uses one thread by default.",
+            "Print mean, p50 and p99 of encoding and scoring times; uses one thread by default.",
         ),
     ] = False,
     overwrite: Overwrite = False,

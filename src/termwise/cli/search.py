@@ -10,8 +10,6 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from termwise.attributes.json_values import json_attributes
 from termwise.cli.attribute_output import attribute_line, attribute_text
 from termwise.cli.options import (
@@ -20,6 +18,7 @@ from termwise.cli.options import (
     JsonFlag,
     argument,
     field_names,
+    flag,
     option,
     refuse_options,
 )
@@ -62,7 +61,7 @@ def command(
     folder: IndexFolder,
     query: Annotated[str | None, argument("QUERY", "The query, in quotes.")] = None,
     k: Annotated[int, option("-k N", "Number of results.", min=1)] = 10,
-    explain: Annotated[bool, typer.Option("--explain", help="Show every score as a sum over terms.")] = False,
+    explain: Annotated[bool, flag("--explain", "Show every score as a sum over terms.")] = False,
     show: Annotated[str | None, option("--show A,B", "Attributes to print with each result.")] = None,
     condition: Condition = None,
     must: Must = None,
