@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from starlette.applications import Starlette
@@ -24,7 +26,7 @@ from termwise.serve.bodies import BodyBudget, JsonAnswer
 from termwise.serve.errors import error_record, headers_of, log_failure, over_http, status_of
 from termwise.serve.indexes import ServedIndexes
 from termwise.serve.keys import Access
-from termwise.serve.observation import Metrics, log_request
+from termwise.serve.observation import Metrics, requests_log
 from termwise.serve.openapi import openapi_document
 from termwise.serve.opensearch.routes import opensearch_routes
 from termwise.serve.operations import Operation
@@ -226,24 +228,27 @@ class ServiceMiddleware:
             logger.exception("a request failed")
             if started:
                 raise
-            record = {"type": "bug", "message": "the service failed; see its log"}
-            await _error(Request(scope), record, 500, {})(scope, receive, send_with_headers)
+            refusal = {"type": "bug", "message": "the service failed; see its log"}
+            await _error(Request(scope), refusal, 500, {})(scope, receive, send_with_headers)
         finally:
             self._bodies.give_back(scope)
             seconds = time.perf_counter() - begin
             route = scope.get("route")
             operation = route.name if isinstance(route, Route) and status != 405 else "unknown"
             self._metrics.count(operation, status, seconds)
-            client = scope.get("client")
-            log_request(
-                operation=operation,
-                method=scope["method"],
-                index=scope.get("termwise.index") or scope.get("path_params", {}).get("index", ""),
-                status=status,
-                seconds=seconds,
-                client=client[0] if client else "",
-                key=scope.get("termwise.key", ""),
-            )
+            if requests_log.isEnabledFor(logging.INFO):
+                client = scope.get("client")
+                record = {
+                    "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                    "operation": operation,
+                    "method": scope["method"],
+                    "index": scope.get("termwise.index") or scope.get("path_params", {}).get("index", ""),
+                    "status": status,
+                    "milliseconds": round(1000 * seconds, 3),
+                    "client": client[0] if client else "",
+                    "key": scope.get("termwise.key", ""),
+                }
+                requests_log.info(json.dumps(record))
 
 
 def _host(scope: Scope) -> str:

@@ -181,13 +181,7 @@ TOOLS: tuple[type[_Tool], ...] = (_Search, _Get, _Explain, _Similar, _Facets)
 
 
 def tools_server(service: Service) -> Server[Any]:
-    """Return the server of the tools, for any transport.
-
-    Parameters
-    ----------
-    service : Service
-        Its indexes are searched in its threads, within its limits.
-    """
+    """Return the server of the tools, for any transport; indexes are searched in the threads of the service."""
     names = [served.name for served in service.indexes]
     listed = [_listed(tool, names) for tool in TOOLS]
     by_name = {tool.name: tool for tool in TOOLS}
@@ -311,9 +305,6 @@ class ToolsEndpoint:
     Each request is answered alone, in JSON, so that any process of the service can answer it, and no connection stays
     open. Limits and errors are those of the service; a key needs the role search.
 
-    Parameters
-    ----------
-    service : Service
     """
 
     def __init__(self, service: Service) -> None:
@@ -339,13 +330,7 @@ class ToolsEndpoint:
 
 
 def _check_origin(request: Request) -> None:
-    """Check that a request of a browser comes from a page of this service.
-
-    Raises
-    ------
-    ForbiddenError
-        If it comes from another site.
-    """
+    """Refuse a request of a browser that comes from a page of another site."""
     origin = request.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower():
         raise ForbiddenError("pages of other sites may not use this service", facts=[("origin", origin)])

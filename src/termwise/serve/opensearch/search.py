@@ -33,17 +33,7 @@ SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
 def search(
     opened: OpenIndex, body: object, parameters: Mapping[str, str], settings: ServiceSettings
 ) -> dict[str, Any]:
-    """Answer a search.
-
-    Parameters
-    ----------
-    opened : OpenIndex
-    body : object
-        JSON value.
-    parameters : mapping of str to str
-        Of the address.
-    settings : ServiceSettings
-        Limits.
+    """Answer a search with a JSON value as its body, and the parameters of the address.
 
     Raises
     ------

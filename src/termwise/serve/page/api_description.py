@@ -22,13 +22,7 @@ class Field(NamedTuple):
 def described(document: Mapping[str, Any], base: str, index: str) -> list[dict[str, Any]]:
     """Return the operations of an OpenAPI document for the template.
 
-    Parameters
-    ----------
-    document : mapping
-    base : str
-        Start of the addresses of example requests.
-    index : str
-        Name of an index for example requests.
+    Example requests have addresses that start with `base`, and the name `index`.
     """
     schemas = document.get("components", {}).get("schemas", {})
     operations = []

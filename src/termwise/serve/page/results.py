@@ -80,15 +80,8 @@ def results_view(
 ) -> dict[str, Any]:
     """Return the values of the template for a search; for a page to begin with, if the address asks for nothing.
 
-    If the search is refused, the values have the reason, and the search box and the filters stay.
-
-    Parameters
-    ----------
-    served : ServedIndex
-    address : SearchAddress
-    settings : ServiceSettings
-    choices : sequence of str
-        Names of all indexes.
+    If the search is refused, the values have the reason, and the search box and the filters stay. `choices` are the
+    names of all indexes.
 
     Raises
     ------

@@ -44,11 +44,7 @@ View = Callable[[Request], Awaitable[Response]]
 def page_routes(service: Service, document: Mapping[str, Any]) -> list[Route]:
     """Return the routes of the page; the description of the API and static files need no key.
 
-    Parameters
-    ----------
-    service : Service
-    document : mapping
-        The OpenAPI document.
+    `document` is the OpenAPI document.
     """
 
     async def search(request: Request) -> Response:

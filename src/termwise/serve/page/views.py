@@ -10,7 +10,6 @@ import numpy as np
 
 from termwise.display.html import css_number
 from termwise.display.safe_text import human_bytes
-from termwise.search import Searcher
 from termwise.search.query_syntax import parse_query
 from termwise.search.single_index import SingleIndex
 from termwise.serve.bodies import checked_model
@@ -46,13 +45,7 @@ def document_view(
 ) -> dict[str, Any]:
     """Return the values of the template for a document; with a query, also why the document is a result.
 
-    Parameters
-    ----------
-    served : ServedIndex
-    doc_id : str
-    address : SearchAddress
-        The search that found the document, or of the index alone.
-    settings : ServiceSettings
+    `address` is the search that found the document, or of the index alone.
 
     Raises
     ------
@@ -79,7 +72,10 @@ def document_view(
         "text": [(shown, "")],
         "cut": len(text or "") > LONGEST_TEXT,
         "attributes": attribute_rows(record["attributes"]),
-        "parts_of_terms": _heaviest_of_parts(searcher, doc_id, shown),
+        "parts_of_terms": [
+            (part.name if len(searcher.parts) > 1 else "", heaviest_terms(part.backend, doc_id, shown))
+            for part in searcher.parts
+        ],
         "why": None,
     }
     words = parse_query(address.query).query
@@ -99,27 +95,11 @@ def document_view(
     return values
 
 
-def _heaviest_of_parts(searcher: Searcher, doc_id: str, text: str) -> list[tuple[str, list[Term]]]:
-    """Return the heaviest terms of a document, in each part of a mixture."""
-    parts = searcher.parts
-    return [
-        (part.name if len(parts) > 1 else "", heaviest_terms(part.backend, doc_id, text)) for part in parts
-    ]
-
-
-def heaviest_terms(backend: SingleIndex, doc_id: str, text: str, most: int = HEAVIEST) -> list[Term]:
+def heaviest_terms(backend: SingleIndex, doc_id: str, text: str) -> list[Term]:
     """Return the terms with the largest weights in a document, with the largest weight in any of its chunks.
 
-    Empty for a document that the index lacks, and in an index of vectors.
-
-    Parameters
-    ----------
-    backend : SingleIndex
-    doc_id : str
-    text : str
-        Text of the document with the words that the terms stand for; can be empty.
-    most : int, optional
-        Number of terms.
+    Empty for a document that the index lacks, and in an index of vectors. `text` is that of the document, with the
+    words that the terms stand for; it can be empty.
     """
     index = backend.index
     document = index.find(doc_id)
@@ -131,7 +111,7 @@ def heaviest_terms(backend: SingleIndex, doc_id: str, text: str, most: int = HEA
         for term, weight in zip(terms.tolist(), row.tolist(), strict=True):
             if term < index.manifest.terms:
                 largest[term] = max(weight, largest.get(term, 0.0))
-    chosen = sorted(largest, key=lambda term: (-largest[term], term))[:most]
+    chosen = sorted(largest, key=lambda term: (-largest[term], term))[:HEAVIEST]
     numbers = np.array(chosen, dtype=np.int32)
     frequencies = index.segments.frequencies_of(numbers).tolist()
     written = written_terms(backend.encoder.analyzer, text) if chosen else {}
