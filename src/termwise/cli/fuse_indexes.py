@@ -122,31 +122,30 @@ def command(
         check_settings(fusion, indexes)
         if weights is not None:
             note_weight_names(weights, fusion, names)
-        mixture = mix_indexes(
+        searcher = mix_indexes(
             indexes, fusion.weights, out, names=distinct_names(names), depth=depth, overwrite=overwrite
         )
         _note_left_out(names, fusion.weights)
-        if not mixture.index.stores_text and any(index.stores_text for index in indexes):
+        if not searcher.index.stores_text and any(index.stores_text for index in indexes):
             note(
                 "the mixture stores no texts: those of the index that is left out are divided into other segments"
             )
-        report_built(out, mixture, working_seconds() - begin, as_json)
-        return
-    _note_left_out(names, fusion.weights)
-    shares = index_weights(fusion, indexes)
-    if weights is not None:
-        note_weight_names(weights, fusion, names)
-    with progress_bar() as progress:
-        searcher = fuse_indexes(
-            indexes,
-            shares,
-            out,
-            quantiser="float32" if float_weights else None,
-            overwrite=overwrite,
-            threads=threads or available_processors(),
-            memory=memory_size(memory),
-            progress=progress,
-        )
+    else:
+        _note_left_out(names, fusion.weights)
+        shares = index_weights(fusion, indexes)
+        if weights is not None:
+            note_weight_names(weights, fusion, names)
+        with progress_bar() as progress:
+            searcher = fuse_indexes(
+                indexes,
+                shares,
+                out,
+                quantiser="float32" if float_weights else None,
+                overwrite=overwrite,
+                threads=threads or available_processors(),
+                memory=memory_size(memory),
+                progress=progress,
+            )
     report_built(out, searcher, working_seconds() - begin, as_json)
 
 

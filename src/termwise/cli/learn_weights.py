@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 from termwise.cli.fusion_options import (
     Documents,
@@ -145,18 +145,10 @@ def command(
         )
     scales = query_scales(normalise or [], queries, index or [])
     judgments = list(read_qrels(qrels))
+    how: dict[str, Any] = {"method": method, "measure": measure, "seed": seed or 0, "restarts": starts or 5}
+    how |= fusion_rules(missing, normalise, documents)
     with progress_bar() as progress:
-        fusion = learn(
-            loaded,
-            judgments,
-            method=cast(Any, method),
-            measure=measure,
-            queries=scales,
-            seed=seed or 0,
-            restarts=starts or 5,
-            progress=progress,
-            **fusion_rules(missing, normalise, documents),
-        )
+        fusion = learn(loaded, judgments, queries=scales, progress=progress, **how)
     note_left_out(loaded, missing, documents)
     gains: tuple[Contrast, Contrast | None] | None = None
     if present is not None:
@@ -166,15 +158,7 @@ def command(
         elif folds != 0:
             with progress_bar() as progress:
                 validated = cross_validated_run(
-                    loaded,
-                    judgments,
-                    folds=folds or _FOLDS,
-                    method=cast(Any, method),
-                    measure=measure,
-                    seed=seed or 0,
-                    restarts=starts or 5,
-                    progress=progress,
-                    **fusion_rules(missing, normalise, documents),
+                    loaded, judgments, folds=folds or _FOLDS, progress=progress, **how
                 )
         gains = _gains(present, loaded, fusion, validated, judgments)
         if gains[1] is not None and fusion.learned is not None:
@@ -250,15 +234,7 @@ def _gains(
 def gain_text(mixture: Searcher, gain: Contrast, validated: Contrast | None, *, folds: int) -> str:
     """Return the value of the present weights, and what the learned weights gain, as sentences.
 
-    Parameters
-    ----------
-    mixture : Searcher
-    gain : Contrast
-        On the queries of the learning.
-    validated : Contrast or None
-        Cross-validated, if it was.
-    folds : int
-        Number of folds of `validated`.
+    `gain` is that on the queries of the learning, and `validated` the one cross-validated over `folds` folds.
     """
     lines = [
         f"{gain.measure} with the present weights, {mixture.backend.description}: {gain.baseline_mean:.4f}."

@@ -79,7 +79,7 @@ ExcludeSeed = Annotated[
     str | None,
     option(
         "--exclude-seed FILE|id",
-        "Remove the source document of each query from runs and judgments: a file with query and document "
+        "Leave out the source document of each query: a file with query and document "
         "identifiers, or 'id' for the document that has the identifier of the query.",
     ),
 ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from termwise.cli.judged import exclusion, load_queries
 from termwise.cli.options import (
     Approximate,
+    ExcludeSeed,
     IndexFolder,
     JsonFlag,
     Overwrite,
@@ -59,14 +60,7 @@ def command(
     fuzzy: Fuzzy = False,
     settings: QuerySet = None,
     approximate: Approximate = None,
-    exclude_seed: Annotated[
-        str | None,
-        option(
-            "--exclude-seed FILE|id",
-            "Exclude the source document of each query; a file with query and document identifiers, or 'id' for the "
-            "document that has the identifier of the query.",
-        ),
-    ] = None,
+    exclude_seed: ExcludeSeed = None,
     tag: Annotated[
         str | None,
         option(

@@ -304,7 +304,6 @@ class ToolsEndpoint:
 
     Each request is answered alone, in JSON, so that any process of the service can answer it, and no connection stays
     open. Limits and errors are those of the service; a key needs the role search.
-
     """
 
     def __init__(self, service: Service) -> None:
