@@ -209,9 +209,6 @@ def network_precision(text: str | None) -> Literal["float32", "int8"] | None:
     return None if text is None else choice("--precision", text, ("float32", "int8"))
 
 
-_LONGEST_SHARD = 40
-
-
 def parsed_shard(text: str) -> tuple[int, int]:
     """Parse the value of ``--shard``.
 
@@ -220,15 +217,9 @@ def parsed_shard(text: str) -> tuple[int, int]:
     >>> parsed_shard("2/8")
     (2, 8)
     """
-    part, slash, parts = text.partition("/")
-    if (
-        len(text) <= _LONGEST_SHARD
-        and slash
-        and part.isdecimal()
-        and parts.isdecimal()
-        and 1 <= int(part) <= int(parts)
-    ):
-        return int(part), int(parts)
+    found = re.fullmatch(r"(\d{1,18})/(\d{1,18})", text)
+    if found and 1 <= int(found[1]) <= int(found[2]):
+        return int(found[1]), int(found[2])
     raise ParameterError(
         "--shard is PART/PARTS, counted from 1",
         facts=[("given", text), ("expected", "1/4, 2/4, 3/4 or 4/4, for example")],

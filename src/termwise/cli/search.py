@@ -153,7 +153,8 @@ def command(
             documents += f", {conditions}"
         found = counted(len(ranking), "result")
         note(f"{found} from {documents}{approximate_note(results.windows, asked)}")
-        _note_suggestions(results)
+        if suggestion := _suggestion(results):
+            note_line(suggestion)
     else:
         _note_nothing_found(searcher, results)
     if not lists and not like and not like_file:
@@ -197,11 +198,6 @@ def _suggestion(results: Results) -> str:
     return f"{'also searched for' if results.search.fuzzy else 'did you mean'}: {_suggested(suggested)}"
 
 
-def _note_suggestions(results: Results) -> None:
-    if line := _suggestion(results):
-        note_line(line)
-
-
 def _note_nothing_found(searcher: Searcher, results: Results) -> None:
     """Print why there are no results, and what else to search for."""
     suggestion = _suggestion(results)
@@ -222,18 +218,12 @@ def _note_nothing_found(searcher: Searcher, results: Results) -> None:
 
 def _print_facets(counts: dict[str, list[ValueCount]], as_json: bool) -> None:
     """Print the most frequent values of attributes."""
-    if as_json:
-        for field, values in counts.items():
-            print_json(
-                {
-                    "facet": field,
-                    "values": [{"value": each.value, "documents": each.documents} for each in values],
-                }
-            )
-        return
     for field, values in counts.items():
-        line = ", ".join(f"{attribute_text(value)} {documents:,}" for value, documents in values)
-        print_text(f"{field}: {line or 'no values'}")
+        if as_json:
+            print_json({"facet": field, "values": [each._asdict() for each in values]})
+        else:
+            line = ", ".join(f"{attribute_text(value)} {documents:,}" for value, documents in values)
+            print_text(f"{field}: {line or 'no values'}")
 
 
 def _note_syntax(query: str) -> None:

@@ -51,12 +51,12 @@ def training_settings(example: str) -> Any:
 
 
 def run_training(
-    train: Callable[..., dict[str, Any]], *, resume: bool, threads: int | None
+    train: Callable[..., dict[str, Any]], *inputs: object, threads: int | None, **options: object
 ) -> dict[str, Any]:
     """Call a training function with progress bars, and its messages on stderr."""
     with progress_bar() as progress:
-        threads = threads or available_processors()
-        return train(resume=resume, execution=Execution(threads=threads, progress=progress, say=note_line))
+        execution = Execution(threads=threads or available_processors(), progress=progress, say=note_line)
+        return train(*inputs, **options, execution=execution)
 
 
 def print_trained(result: str, facts: dict[str, Any], *, next_command: str, as_json: bool) -> None:
