@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
+from datetime import date
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
-from termwise.attributes.json_values import json_attributes
-from termwise.cli.attribute_output import attribute_line, attribute_text
+from termwise.attributes.json_values import json_attributes, json_value
 from termwise.cli.options import (
     Approximate,
     IndexFolder,
@@ -169,6 +169,33 @@ def command(
         if not syntax:
             _note_syntax(query)
         _note_file(folder, query)
+
+
+def attribute_text(value: AttributeValue) -> str:
+    """Return a value for a line of text, and of a date at midnight the day alone.
+
+    Examples
+    --------
+    >>> attribute_text(("used", "red")), attribute_text(True), attribute_text(12.5), attribute_text(date(2026, 3, 1))
+    ('used, red', 'true', '12.5', '2026-03-01')
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    shown = json_value(value)
+    if isinstance(value, date):
+        return str(shown).removesuffix("T00:00:00Z")
+    return ", ".join(shown) if isinstance(shown, list) else str(shown)
+
+
+def attribute_line(attributes: Mapping[str, AttributeValue]) -> str:
+    """Return attributes on one line.
+
+    Examples
+    --------
+    >>> attribute_line({"price": 12.5, "tags": ("used", "red")})
+    'price 12.5 · tags used, red'
+    """
+    return " · ".join(f"{name} {attribute_text(value)}" for name, value in attributes.items())
 
 
 def _print_json_lines(
