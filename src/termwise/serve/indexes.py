@@ -135,21 +135,16 @@ class ServedIndex:
         with self._lock:
             began = time.monotonic()
             signature = self._signature_now()
-            if signature == self._signature:
-                self.failed = False  # the folder is back
-                self._checked = began
-                return True
-            try:
-                newest = self.opened.refresh()
-            except TermwiseError as error:
-                self.failed = True
-                logger.error("the index %s cannot be read: %s", self.name, error)
-            else:
-                self.failed = False
-                self.opened = newest
-                self._signature = signature
-            self._checked = began
-            return not self.failed
+            failed = False
+            if signature != self._signature:  # else the folder is back
+                try:
+                    self.opened = self.opened.refresh()
+                    self._signature = signature
+                except TermwiseError as error:
+                    failed = True
+                    logger.error("the index %s cannot be read: %s", self.name, error)
+            self.failed, self._checked = failed, began
+            return not failed
 
     def _signature_now(self) -> Signature | None:
         try:
