@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from typer.core import TyperCommand, TyperGroup
@@ -31,7 +31,7 @@ class VerbCommand(TyperCommand):
 class VerbGroup(TyperGroup):
     """Command group that lists its commands in sections and suggests names for unknown ones."""
 
-    sections: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    sections: ClassVar[Mapping[str, Sequence[str]]] = {}
     """Names of commands by the title of their section; empty for one section."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

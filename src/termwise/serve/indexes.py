@@ -19,7 +19,7 @@ from termwise.search import Search, Searcher
 from termwise.search.mixture_folder import NAME as MIXTURE
 from termwise.search.mixture_folder import is_mixture
 from termwise.search.opening import open_searcher
-from termwise.serve.answers import IndexAnswer
+from termwise.serve.answers import IndexAnswer, SearchedIndex
 from termwise.serve.errors import UnknownIndexError
 
 NAME = re.compile("[a-z0-9][a-z0-9._-]{0,63}")
@@ -50,13 +50,16 @@ class OpenIndex:
         """Number of the generation."""
         return self.searcher.index.manifest.generation
 
+    def about(self) -> SearchedIndex:
+        """Return what answers say about the index that was searched."""
+        documents = self.searcher.documents
+        return {"index": self.name, "generation": self.generation, "documents": documents}
+
     def facts(self) -> IndexAnswer:
         """Return the facts about the index that a user of the service needs."""
         searcher = self.searcher
         return {
-            "index": self.name,
-            "generation": self.generation,
-            "documents": searcher.documents,
+            **self.about(),
             "model": searcher.backend.description,
             "attributes": {name: str(kind) for name, kind in searcher.schema.items()},
             "stores_text": searcher.index.stores_text,

@@ -66,9 +66,7 @@ def search(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings)
     searcher = opened.searcher
     results = searcher.search(request.search())
     answer: SearchAnswer = {
-        "index": opened.name,
-        "generation": opened.generation,
-        "documents": searcher.documents,
+        **opened.about(),
         "hits": _hits(searcher, results, request),
         "milliseconds": 0.0,
     }
@@ -140,10 +138,7 @@ def fused_search(
         run = fuse(runs, weights, missing="minimum", scaling=request.normalisation, documents="union")
     ranking = run["q"].top(request.k)
     return {
-        "indexes": [
-            {"index": name, "generation": each.generation, "documents": each.searcher.documents}
-            for name, each in opened.items()
-        ],
+        "indexes": [each.about() for each in opened.values()],
         "normalisation": request.normalisation,
         "hits": _fused_hits(searchers, ranking, runs, request.show),
         "milliseconds": round(1000 * (time.perf_counter() - begin), 3),
@@ -228,12 +223,7 @@ def facets(opened: OpenIndex, request: FacetsRequest, settings: ServiceSettings)
     _check_length("query", request.query or "", settings.max_query)
     _check_facets(request, settings)
     counts = opened.searcher.search(request.search()).facets()
-    return {
-        "index": opened.name,
-        "generation": opened.generation,
-        "documents": opened.searcher.documents,
-        "facets": _facet_records(counts),
-    }
+    return {**opened.about(), "facets": _facet_records(counts)}
 
 
 def suggest(searcher: Searcher, text: str, settings: ServiceSettings) -> SuggestAnswer:
