@@ -30,7 +30,7 @@ from termwise.cli.options import (
     Overwrite,
     Separator,
     argument,
-    column_separator,
+    choice,
     flag,
     option,
     refuse_options,
@@ -89,7 +89,7 @@ def command(
     else:
         refuse_options(rules, "with --weights: the file states them")
     refuse_overwriting([output], [*runs, weights, queries, *(index or [])], overwrite=overwrite)
-    columns = column_separator(separator)
+    columns = choice("--separator", separator, ("space", "tab"))
     loaded = read_runs(runs)
     check_common_queries(loaded)
     fusion: Fusion | None = None

@@ -68,13 +68,7 @@ def chosen_weights(
 ) -> tuple[float, ...] | None:
     """Return one weight for each of the runs or indexes; None for a weights file and for reciprocal rank fusion.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-    noun : str
-        ``runs`` or ``indexes``.
-    alpha, weights, rrf
-        Values of the options; None for an option that the command lacks.
+    `noun` is ``runs`` or ``indexes``. `rrf` is None for a command that lacks this option.
     """
     from termwise.fusion.interpolation import shares_of
 

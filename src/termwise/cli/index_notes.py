@@ -47,10 +47,7 @@ _FIRST = 1000
 def once_free(open_index: Callable[[float], T]) -> T:
     """Open an index that another process may write; a wait of more than `NOTED_AFTER` is reported on stderr.
 
-    Parameters
-    ----------
-    open_index : callable
-        Opens the index for writing; called with the number of seconds to wait for another writer.
+    `open_index` is called with the number of seconds to wait for another writer.
 
     Raises
     ------

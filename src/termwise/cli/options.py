@@ -155,11 +155,6 @@ def choice(option: str, text: str, choices: Sequence[str]) -> Any:
     return text
 
 
-def column_separator(text: str) -> Literal["space", "tab"]:
-    """Return the value of ``--separator``."""
-    return choice("--separator", text, ("space", "tab"))  # type: ignore[no-any-return]
-
-
 def field_names(text: str | None) -> tuple[str, ...] | None:
     """Parse the value of ``--fields``.
 

@@ -17,7 +17,7 @@ from termwise.cli.options import (
     Separator,
     Threads,
     available_processors,
-    column_separator,
+    choice,
     flag,
     option,
 )
@@ -90,7 +90,7 @@ def command(
     from termwise.collection import write_run
     from termwise.search.opening import open_searcher
 
-    column = column_separator(separator)
+    column = choice("--separator", separator, ("space", "tab"))
     seeds = None if exclude_seed in (None, "id") else exclude_seed
     refuse_overwriting([out], [queries, folder, seeds], overwrite=overwrite)
     exclude = exclusion(exclude_seed)
