@@ -228,8 +228,8 @@ class ServiceMiddleware:
             logger.exception("a request failed")
             if started:
                 raise
-            refusal = {"type": "bug", "message": "the service failed; see its log"}
-            await _error(Request(scope), refusal, 500, {})(scope, receive, send_with_headers)
+            bug = {"type": "bug", "message": "the service failed; see its log"}
+            await _error(Request(scope), bug, 500, {})(scope, receive, send_with_headers)
         finally:
             self._bodies.give_back(scope)
             seconds = time.perf_counter() - begin

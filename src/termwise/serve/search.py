@@ -66,7 +66,9 @@ def search(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings)
     searcher = opened.searcher
     results = searcher.search(request.search())
     answer: SearchAnswer = {
-        **opened.about(),
+        "index": opened.name,
+        "generation": opened.generation,
+        "documents": searcher.documents,
         "hits": _hits(searcher, results, request),
         "milliseconds": 0.0,
     }

@@ -260,8 +260,8 @@ def _facets(
         filter = address.filter(opened.searcher.schema, without=name)
         changes = {"filter": filter, "facets": [name], "k": 1, "offset": 0}
         changes |= dict.fromkeys(("total", "highlight", "explain"), False)
-        found = search(opened, request.model_copy(update=changes), settings)
-        counts[name] = found.answer["facets"][name]
+        answered = search(opened, request.model_copy(update=changes), settings).answer
+        counts[name] = answered["facets"][name]
     facets = []
     for name in dict.fromkeys([*counts, *address.chosen]):
         found = counts.get(name, [])
