@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from termwise.cli.options import flag, model_settings, option, refuse_options
 from termwise.cli.terminal import counted
 from termwise.display.safe_text import legible_line
-from termwise.errors import MalformedRecordError, UsageError
-from termwise.storage.safe_read import read_input
+from termwise.errors import MalformedRecordError, MissingFileError, UsageError
+from termwise.storage.manifest_json import Misfit
+from termwise.storage.safe_read import read_regular
 
 if TYPE_CHECKING:
     from termwise.engine.query_settings import QuerySettings
@@ -147,13 +148,20 @@ def approximate_note(windows: int | None, search: Search) -> str:
 def _text_of(file: Path) -> str:
     from termwise.collection.lines import GZIP_MAGIC, conversion
 
-    data = read_input(file, MAX_QUERY_FILE, "the text cannot be read")
-    if data.startswith(GZIP_MAGIC):
-        raise MalformedRecordError(
-            "the file is compressed", facts=[("file", file)], fixes=[f"gunzip --keep {quote(str(file))}"]
-        )
     try:
+        data = read_regular(file, MAX_QUERY_FILE)
+        if data.startswith(GZIP_MAGIC):
+            raise MalformedRecordError(
+                "the file is compressed", facts=[("file", file)], fixes=[f"gunzip --keep {quote(str(file))}"]
+            )
         text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise MissingFileError.of("the text cannot be read", file, error) from error
+    except Misfit as error:
+        raise MalformedRecordError(
+            "the file is not a text file",
+            facts=[("file", file), ("expected", error.expected), ("seen", error.seen)],
+        ) from error
     except UnicodeDecodeError as error:
         raise MalformedRecordError(
             "the text is not in UTF-8",
