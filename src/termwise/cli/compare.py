@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-import typer
-
 from termwise.cli.judged import exclusion, read_runs, tie_rule
 from termwise.cli.options import (
     DEFAULT_MEASURES,
@@ -17,6 +15,7 @@ from termwise.cli.options import (
     Ties,
     argument,
     choice,
+    flag,
     option,
 )
 from termwise.cli.terminal import note, print_json_text, print_text, refuse_overwriting, write_text
@@ -28,7 +27,7 @@ def command(
     qrels: Annotated[str, option("--qrels FILE", "Relevance judgments, or ir_datasets:ID.")],
     measures: Measures = None,
     all_pairs: Annotated[
-        bool, typer.Option("--all-pairs", help="Compare all pairs of runs, not only each run with the first.")
+        bool, flag("--all-pairs", "Compare all pairs of runs, not only each run with the first.")
     ] = False,
     test: Annotated[str, option("--test t|permutation", "Paired test.")] = "permutation",
     correction: Annotated[
@@ -56,7 +55,7 @@ def command(
     latex: Annotated[Path | None, option("--latex FILE", "Write a LaTeX table.")] = None,
     csv: Annotated[Path | None, option("--csv FILE", "Write the comparisons as CSV.")] = None,
     per_query: Annotated[
-        bool, typer.Option("--per-query", help="With --json: also print the differences of every query.")
+        bool, flag("--per-query", "With --json: also print the differences of every query.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:

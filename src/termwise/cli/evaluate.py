@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from termwise.cli.judged import exclusion, read_runs, tie_rule
 from termwise.cli.options import (
     DEFAULT_MEASURES,
@@ -17,6 +15,7 @@ from termwise.cli.options import (
     Ties,
     argument,
     choice,
+    flag,
     option,
 )
 from termwise.cli.terminal import note, print_json_text, print_text, refuse_overwriting, write_text
@@ -26,7 +25,7 @@ def command(
     runs: Annotated[list[Path], argument("RUN", "Run files.")],
     qrels: Annotated[str, option("--qrels FILE", "Relevance judgments, or ir_datasets:ID.")],
     measures: Measures = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="Also print every query.")] = False,
+    per_query: Annotated[bool, flag("--per-query", "Also print every query.")] = False,
     missing: Missing = "zero",
     ties: Ties = "ranking",
     exclude_seed: ExcludeSeed = None,

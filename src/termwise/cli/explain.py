@@ -7,9 +7,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from termwise.cli.options import Approximate, IndexFolder, JsonFlag, argument, option
+from termwise.cli.options import Approximate, IndexFolder, JsonFlag, argument, flag, option
 from termwise.cli.search_options import (
     Condition,
     Fuzzy,
@@ -46,14 +44,14 @@ def command(
     ] = 2,
     centred: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--centred",
-            help="Of a mixture: subtract from each contribution its mean over the candidates, so that the sum says why "
+            "Of a mixture: subtract from each contribution its mean over the candidates, so that the sum says why "
             "the document ranks above or below them.",
         ),
     ] = False,
     approximate: Approximate = None,
-    full: Annotated[bool, typer.Option("--full", help="Show the whole text and every term.")] = False,
+    full: Annotated[bool, flag("--full", "Show the whole text and every term.")] = False,
     as_json: JsonFlag = False,
     html: Annotated[Path | None, option("--html FILE", "Write one self-contained HTML page.")] = None,
 ) -> None:

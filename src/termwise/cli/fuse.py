@@ -6,8 +6,6 @@ from pathlib import Path
 from shlex import quote
 from typing import Annotated
 
-import typer
-
 from termwise.cli.fusion_options import (
     Alpha,
     Documents,
@@ -16,17 +14,15 @@ from termwise.cli.fusion_options import (
     ScalingIndexes,
     ScalingQueries,
     Weights,
-    check_alpha_count,
     check_common_queries,
     check_count,
     check_missing_given,
-    check_one_way,
+    chosen_weights,
     fusion_rules,
     note_left_out,
     note_same_queries,
     note_weight_names,
     query_scales,
-    weight_numbers,
 )
 from termwise.cli.judged import read_runs
 from termwise.cli.options import (
@@ -34,7 +30,8 @@ from termwise.cli.options import (
     Overwrite,
     Separator,
     argument,
-    column_separator,
+    choice,
+    flag,
     option,
     refuse_options,
 )
@@ -48,9 +45,7 @@ def command(
     output: Annotated[Path, option("--out FILE", "Run file to write.")],
     alpha: Alpha = None,
     weights: Weights = None,
-    rrf: Annotated[
-        bool, typer.Option("--rrf", help="Reciprocal rank fusion: use ranks only, without weights.")
-    ] = False,
+    rrf: Annotated[bool, flag("--rrf", "Reciprocal rank fusion: use ranks only, without weights.")] = False,
     missing: MissingScore = None,
     normalise: Normalise = None,
     documents: Documents = None,
@@ -73,7 +68,6 @@ def command(
     """
     from termwise.collection import write_run
     from termwise.fusion import Fusion, reciprocal_rank_fusion
-    from termwise.fusion.interpolation import shares_of
 
     check_count(runs, "runs")
     if any(is_folder(run) for run in runs):
@@ -85,33 +79,17 @@ def command(
                 "termwise search DIR --queries FILE --out RUN makes a run of an index",
             ],
         )
-    ways = {"--alpha": alpha is not None, "--weights": weights is not None, "--rrf": rrf}
-    check_one_way(ways, "runs")
-    if not any(ways.values()):
-        raise UsageError(
-            "say how to weigh the runs: one of --alpha, --weights, --rrf",
-            fixes=[
-                "--alpha 0.5",
-                "--weights 0.2,0.3,0.5",
-                "--weights FILE, from termwise learn-weights",
-                "--rrf",
-            ],
-        )
-    numbers = weight_numbers(weights, runs, "runs")
+    numbers = chosen_weights(runs, "runs", alpha, weights, rrf=rrf)
+    rules = {"--missing": missing, "--normalise": normalise, "--documents": documents}
     if numbers is not None:
         weights = None
-    rules = {"--missing": missing, "--normalise": normalise, "--documents": documents}
-    if weights is not None:
-        refuse_options(rules, "with --weights: the file states them")
+        check_missing_given(missing)
     elif rrf:
         refuse_options({**rules, "--queries": queries, "--index": index}, "to --rrf, which uses ranks only")
     else:
-        if alpha is not None:
-            check_alpha_count(runs, "runs")
-            numbers = shares_of(alpha)
-        check_missing_given(missing)
+        refuse_options(rules, "with --weights: the file states them")
     refuse_overwriting([output], [*runs, weights, queries, *(index or [])], overwrite=overwrite)
-    columns = column_separator(separator)
+    columns = choice("--separator", separator, ("space", "tab"))
     loaded = read_runs(runs)
     check_common_queries(loaded)
     fusion: Fusion | None = None

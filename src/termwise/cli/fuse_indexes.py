@@ -6,19 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from termwise.cli.fusion_options import (
     Alpha,
     Weights,
-    check_alpha_count,
     check_count,
-    check_one_way,
+    chosen_weights,
     note_weight_names,
     one_or_each,
-    weight_numbers,
 )
-from termwise.cli.index_notes import report_index, report_mixture
+from termwise.cli.index_notes import report_built
 from termwise.cli.options import (
     JsonFlag,
     Memory,
@@ -26,6 +22,7 @@ from termwise.cli.options import (
     Threads,
     argument,
     available_processors,
+    flag,
     memory_size,
     option,
     refuse_options,
@@ -59,9 +56,9 @@ def command(
     overwrite: Overwrite = False,
     float_weights: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--float",
-            help="Store weights as float32 instead of one byte; the default if one of the indexes has float32 weights.",
+            "Store weights as float32 instead of one byte; the default if one of the indexes has float32 weights.",
         ),
     ] = False,
     threads: Threads = None,
@@ -86,7 +83,6 @@ def command(
     """
     from termwise.fusion import Fusion, fuse_indexes, index_weights, mix_indexes
     from termwise.fusion.index_weights import check_settings
-    from termwise.fusion.interpolation import shares_of
     from termwise.fusion.mixture import distinct_names
     from termwise.fusion.weights_file import check_order
     from termwise.index import Index
@@ -105,18 +101,9 @@ def command(
             facts=[("file", files[0])],
             fixes=["termwise fuse RUN RUN fuses run files"],
         )
-    check_one_way({"--alpha": alpha is not None, "--weights": weights is not None}, "indexes")
-    if alpha is None and weights is None:
-        raise UsageError(
-            "say how to weigh the indexes: one of --alpha, --weights",
-            fixes=["--alpha 0.5", "--weights 0.2,0.3,0.5", "--weights FILE, from termwise learn-weights"],
-        )
-    numbers = weight_numbers(weights, folders, "indexes")
+    numbers = chosen_weights(folders, "indexes", alpha, weights)
     if numbers is not None:
         weights = None
-    elif alpha is not None:
-        check_alpha_count(folders, "indexes")
-        numbers = shares_of(alpha)
     parts = [part.index for mixture in mixtures.values() for part in mixture.parts]
     opened = {index.path: index for index in parts}
     indexes = [opened[folder] if folder in opened else Index.open(folder) for folder in folders]
@@ -135,32 +122,31 @@ def command(
         check_settings(fusion, indexes)
         if weights is not None:
             note_weight_names(weights, fusion, names)
-        mixture = mix_indexes(
+        searcher = mix_indexes(
             indexes, fusion.weights, out, names=distinct_names(names), depth=depth, overwrite=overwrite
         )
         _note_left_out(names, fusion.weights)
-        if not mixture.index.stores_text and any(index.stores_text for index in indexes):
+        if not searcher.index.stores_text and any(index.stores_text for index in indexes):
             note(
                 "the mixture stores no texts: those of the index that is left out are divided into other segments"
             )
-        report_mixture(out, mixture, working_seconds() - begin, as_json)
-        return
-    _note_left_out(names, fusion.weights)
-    shares = index_weights(fusion, indexes)
-    if weights is not None:
-        note_weight_names(weights, fusion, names)
-    with progress_bar() as progress:
-        searcher = fuse_indexes(
-            indexes,
-            shares,
-            out,
-            quantiser="float32" if float_weights else None,
-            overwrite=overwrite,
-            threads=threads or available_processors(),
-            memory=memory_size(memory),
-            progress=progress,
-        )
-    report_index(out, searcher.index, working_seconds() - begin, as_json)
+    else:
+        _note_left_out(names, fusion.weights)
+        shares = index_weights(fusion, indexes)
+        if weights is not None:
+            note_weight_names(weights, fusion, names)
+        with progress_bar() as progress:
+            searcher = fuse_indexes(
+                indexes,
+                shares,
+                out,
+                quantiser="float32" if float_weights else None,
+                overwrite=overwrite,
+                threads=threads or available_processors(),
+                memory=memory_size(memory),
+                progress=progress,
+            )
+    report_built(out, searcher, working_seconds() - begin, as_json)
 
 
 def _note_left_out(names: Sequence[str], weights: Sequence[float]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,8 +63,31 @@ def check_count(paths: Sequence[Path], noun: str) -> None:
         )
 
 
-def check_alpha_count(paths: Sequence[Path], noun: str) -> None:
-    """Refuse `--alpha` for more than two runs or indexes."""
+def chosen_weights(
+    paths: Sequence[Path], noun: str, alpha: float | None, weights: Path | None, *, rrf: bool | None = None
+) -> tuple[float, ...] | None:
+    """Return one weight for each of the runs or indexes; None for a weights file and for reciprocal rank fusion.
+
+    `noun` is ``runs`` or ``indexes``. `rrf` is None for a command that lacks this option.
+    """
+    from termwise.fusion.interpolation import shares_of
+
+    ways = {"--alpha": alpha is not None, "--weights": weights is not None}
+    examples = ["--alpha 0.5", "--weights 0.2,0.3,0.5", "--weights FILE, from termwise learn-weights"]
+    if rrf is not None:
+        ways["--rrf"] = rrf
+        examples.append("--rrf")
+    given = [name for name, is_given in ways.items() if is_given]
+    if len(given) > 1:
+        raise UsageError(
+            f"there are two ways to weigh the {noun}; give only one of {', '.join(ways)}",
+            facts=[("given", ", ".join(given))],
+            fixes=[f"omit {name}" for name in given],
+        )
+    if not given:
+        raise UsageError(f"say how to weigh the {noun}: one of {', '.join(ways)}", fixes=examples)
+    if alpha is None:
+        return weight_numbers(weights, paths, noun)
     if len(paths) != 2:
         raise UsageError(
             f"--alpha is the weight of the first of two {noun}",
@@ -74,17 +97,7 @@ def check_alpha_count(paths: Sequence[Path], noun: str) -> None:
                 "--weights FILE, from termwise learn-weights",
             ],
         )
-
-
-def check_one_way(ways: Mapping[str, bool], noun: str) -> None:
-    """Refuse two ways to weigh the runs or indexes; `ways` has the options, and whether each is given."""
-    given = [name for name, is_given in ways.items() if is_given]
-    if len(given) > 1:
-        raise UsageError(
-            f"there are two ways to weigh the {noun}; give only one of {', '.join(ways)}",
-            facts=[("given", ", ".join(given))],
-            fixes=[f"omit {name}" for name in given],
-        )
+    return shares_of(alpha)
 
 
 def weight_numbers(weights: Path | None, paths: Sequence[Path], noun: str) -> tuple[float, ...] | None:

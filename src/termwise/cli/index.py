@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 from termwise.cli.index_notes import (
     collection_with_header_note,
     note_finished_blocks,
     note_ignored_vectors,
     note_text_fields,
-    report_index,
-    report_mixture,
+    report_built,
     resumable_work,
 )
 from termwise.cli.options import (
@@ -31,6 +27,7 @@ from termwise.cli.options import (
     attribute_choice,
     available_processors,
     field_choice,
+    flag,
     memory_size,
     model_settings,
     network_precision,
@@ -40,6 +37,9 @@ from termwise.cli.options import (
 from termwise.cli.terminal import progress_bar, working_seconds
 from termwise.cli.translation_options import TunedSettings, with_tuned
 from termwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from termwise.models import Model
 
 
 def command(
@@ -91,20 +91,17 @@ def command(
         ),
     ] = None,
     store_text: Annotated[
-        bool, typer.Option("--store-text", help="Store the texts, for snippets and highlights.")
+        bool, flag("--store-text", "Store the texts, for snippets and highlights.")
     ] = False,
     overwrite: Overwrite = False,
     float_weights: Annotated[
-        bool,
-        typer.Option(
-            "--float", help="Store weights as float32 instead of one byte: exact, but larger and slower."
-        ),
+        bool, flag("--float", "Store weights as float32 instead of one byte: exact, but larger and slower.")
     ] = False,
     reorder: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--reorder/--no-reorder",
-            help="Renumber documents so that similar ones are neighbours: slower to build, faster to search, "
+            "Renumber documents so that similar ones are neighbours: slower to build, faster to search, "
             "same results.",
         ),
     ] = True,
@@ -139,28 +136,12 @@ def command(
     from termwise.indexing.recipes import BEST, RECIPES
     from termwise.models import Model1, NetworkModel, VectorModel
 
-    given = model_settings(settings or ())
+    given, size = model_settings(settings or ()), memory_size(memory)
     names, numbers = field_choice(fields), network_precision(precision)
     providers = None if provider is None else (provider,)
     kept = attribute_choice(attributes, schema)
     note_text_fields(names, kept)
-    shared: dict[str, Any] = {
-        "fields": names,
-        "attributes": kept,
-        "chunk": chunk,
-        "store_text": store_text,
-        "overwrite": overwrite,
-    }
-    options = BuildOptions(
-        threads=threads or available_processors(),
-        memory=memory_size(memory),
-        quantiser="float32" if float_weights else None,
-        reorder=reorder,
-        encoding=encoding,
-        precision=numbers,
-        providers=providers,
-    )
-    begin = working_seconds()
+    chosen: str | Model = BEST
     if model == BEST:
         fixed = {"--set": settings, "--settings": tuned, "--analyzer": analyzer, "--float": float_weights}
         parts = RECIPES[BEST].parts
@@ -171,33 +152,23 @@ def command(
             f"{' '.join(f'{part.model}.tw' for part in parts)} --weights "
             f"{','.join(f'{part.weight:g}' for part in parts)} --normalise z --out {quote(str(out))}",
         )
-        work = encoding
-        for part in parts:
-            network = chosen_model(part.model, part.settings)
-            if isinstance(network, NetworkModel):
-                work = encoding or default_encoding(part_folder(out, part.model))
-                note_finished_blocks(work, network, precision=numbers, providers=providers)
-        documents = collection_with_header_note(collection, names, kept)
-        note_ignored_vectors(collection)
-        with resumable_work(work), progress_bar() as progress:
-            mixture = build_index(
-                documents, out, model="best", **shared, options=replace(options, progress=progress)
-            )
-        report_mixture(out, mixture, working_seconds() - begin, as_json)
-        return
-    chosen = chosen_model(model, given)
-    if tuned is not None:
-        if not isinstance(chosen, Model1):
-            raise UsageError(
-                "--settings applies to translation tables only",
-                facts=[("file", tuned), ("model", model)],
-                fixes=["--model model1, or the folder of a table", "omit --settings"],
-            )
-        chosen = chosen_model(model, with_tuned(tuned, given, chosen.table))
+        networks = [(part_folder(out, part.model), chosen_model(part.model, part.settings)) for part in parts]
+    else:
+        chosen = chosen_model(model, given)
+        if tuned is not None:
+            if not isinstance(chosen, Model1):
+                raise UsageError(
+                    "--settings applies to translation tables only",
+                    facts=[("file", tuned), ("model", model)],
+                    fixes=["--model model1, or the folder of a table", "omit --settings"],
+                )
+            chosen = chosen_model(model, with_tuned(tuned, given, chosen.table))
+        networks = [(out, chosen)]
     work = None
-    if isinstance(chosen, NetworkModel):
-        work = default_encoding(out) if encoding is None else encoding
-        note_finished_blocks(work, chosen, precision=numbers, providers=providers)
+    for folder, network in networks:
+        if isinstance(network, NetworkModel):
+            work = encoding or default_encoding(folder)
+            note_finished_blocks(work, network, precision=numbers, providers=providers)
     documents = collection_with_header_note(collection, names, kept)
     if not isinstance(chosen, VectorModel):
         note_ignored_vectors(collection)
@@ -208,8 +179,20 @@ def command(
             out,
             model=chosen,
             analyzer=analyzer,
-            **shared,
-            options=replace(options, progress=progress),
+            fields=names,
+            attributes=kept,
+            chunk=chunk,
+            store_text=store_text,
+            overwrite=overwrite,
+            options=BuildOptions(
+                threads=threads or available_processors(),
+                memory=size,
+                quantiser="float32" if float_weights else None,
+                reorder=reorder,
+                encoding=encoding,
+                precision=numbers,
+                providers=providers,
+                progress=progress,
+            ),
         )
-    seconds = working_seconds() - begin
-    report_index(out, searcher.index, seconds, as_json)
+    report_built(out, searcher, working_seconds() - begin, as_json)

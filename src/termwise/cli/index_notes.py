@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from termwise.cli.terminal import (
     counted,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from termwise.collection import Collection
     from termwise.collection.fields import FieldChoice
     from termwise.collection.file_collections import Header
-    from termwise.index import Index
     from termwise.indexing import LiveWriter
     from termwise.models import NetworkModel
     from termwise.search import Searcher
@@ -48,10 +47,7 @@ _FIRST = 1000
 def once_free(open_index: Callable[[float], T]) -> T:
     """Open an index that another process may write; a wait of more than `NOTED_AFTER` is reported on stderr.
 
-    Parameters
-    ----------
-    open_index : callable
-        Opens the index for writing; called with the number of seconds to wait for another writer.
+    `open_index` is called with the number of seconds to wait for another writer.
 
     Raises
     ------
@@ -67,44 +63,29 @@ def once_free(open_index: Callable[[float], T]) -> T:
         return open_index(WRITER_WAIT)
 
 
-def report_index(out: Path, index: Index, seconds: float, as_json: bool) -> None:
-    """Print size and build time of a new index, as text or as JSON."""
+def report_built(out: Path, searcher: Searcher, seconds: float, as_json: bool) -> None:
+    """Print size and build time of a new index or mixture, as text or as JSON."""
+    from termwise.search.mixture import Mixture
+
+    index = searcher.index
     manifest = index.manifest
-    size = sum(file.length for file in manifest.files())
-    if as_json:
-        print_json(
-            {
-                "index": str(out),
-                **document_count(index),
-                "terms": manifest.terms,
-                "postings": manifest.postings,
-                "bytes": size,
-                "seconds": round(seconds, 3),
-            }
-        )
-        return
-    print_text(
-        f"{out}: {counted_documents(index)}, {counted(manifest.terms, 'term')}, "
-        f"{counted(manifest.postings, 'posting')}, {human_bytes(size)}, {seconds:.1f} s"
-    )
-    note(f'next: termwise search {quote(str(out))} "your question" --explain')
-
-
-def report_mixture(out: Path, mixture: Searcher, seconds: float, as_json: bool) -> None:
-    """Print parts, size and build time of a new mixture, as text or as JSON."""
-    sizes = [sum(file.length for file in part.index.manifest.files()) for part in mixture.parts]
-    if as_json:
+    sizes = [sum(file.length for file in part.index.manifest.files()) for part in searcher.parts]
+    facts: dict[str, Any]
+    if isinstance(searcher.backend, Mixture):
+        about = searcher.backend.description
         parts = [
             {"name": part.name, "weight": part.weight, "index": str(part.index.path), "bytes": size}
-            for part, size in zip(mixture.parts, sizes, strict=True)
+            for part, size in zip(searcher.parts, sizes, strict=True)
         ]
-        counts = document_count(mixture.index)
-        print_json({"mixture": str(out), **counts, "parts": parts, "seconds": round(seconds, 3)})
+        facts = {"mixture": str(out), **document_count(index), "parts": parts}
+    else:
+        about = f"{counted(manifest.terms, 'term')}, {counted(manifest.postings, 'posting')}"
+        sums = {"terms": manifest.terms, "postings": manifest.postings, "bytes": sum(sizes)}
+        facts = {"index": str(out), **document_count(index), **sums}
+    if as_json:
+        print_json({**facts, "seconds": round(seconds, 3)})
         return
-    print_text(
-        f"{out}: {counted_documents(mixture.index)}, {mixture.backend.description}, "
-        f"{human_bytes(sum(sizes))}, {seconds:.1f} s"
-    )
+    print_text(f"{out}: {counted_documents(index)}, {about}, {human_bytes(sum(sizes))}, {seconds:.1f} s")
     note(f'next: termwise search {quote(str(out))} "your question" --explain')
 
 

@@ -174,12 +174,7 @@ def _change_rows(facts: dict[str, Any], statistics: Mapping[str, int]) -> list[t
     rows = [("changes", f"{facts['generation']:,} since the build")]
     unit = "chunk" if "chunks" in facts else "document"
     if facts["deleted"]:
-        rows.append(
-            (
-                "deleted",
-                f"{counted(facts['deleted'], unit)}, removed by termwise merge",
-            )
-        )
+        rows.append(("deleted", f"{counted(facts['deleted'], unit)}, removed by termwise merge"))
     if "documents" in statistics:
         idf = "idf of the current documents; " if facts["idf"] else ""
         rows.append(("statistics", f"{idf}others of the build with {counted(statistics['documents'], unit)}"))
@@ -212,10 +207,7 @@ def _vector_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     documents = facts["documents"]
     each = f", {facts['bytes']['vectors'] / documents:,.0f} bytes per document" if documents else ""
     return [
-        (
-            "vectors",
-            f"{vectors['windows']:,} windows of {vectors['dimensions']:,} dimensions{each}",
-        ),
+        ("vectors", f"{vectors['windows']:,} windows of {vectors['dimensions']:,} dimensions{each}"),
         ("quantiser", "int8, with a scale for each window"),
         ("query table", f"{vectors['terms']:,} of {facts['terms']:,} terms have a vector"),
     ]

@@ -241,15 +241,7 @@ def _gains(
 def gain_text(mixture: Searcher, gain: Contrast, validated: Contrast | None, *, folds: int) -> str:
     """Return the value of the present weights, and what the learned weights gain, as sentences.
 
-    Parameters
-    ----------
-    mixture : Searcher
-    gain : Contrast
-        On the queries of the learning.
-    validated : Contrast or None
-        Cross-validated, if it was.
-    folds : int
-        Number of folds of `validated`.
+    `gain` is that on the queries of the learning, and `validated` the one cross-validated over `folds` folds.
     """
     lines = [
         f"{gain.measure} with the present weights, {mixture.backend.description}: {gain.baseline_mean:.4f}."

@@ -13,7 +13,7 @@ import sys
 import traceback
 from contextlib import nullcontext
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -56,8 +56,31 @@ from termwise.display.safe_text import error_text, legible
 from termwise.errors import TermwiseError
 from termwise.kernels.jit import on_compilation
 
+COMMANDS: dict[str, dict[str, Any]] = {
+    "Start": {"try": try_},
+    "Build an index": {
+        "index": index,
+        "encode": encode,
+        "build-graph": build_graph,
+        "inspect": inspect,
+        "verify": verify,
+    },
+    "Change an index": {"add": add, "delete": delete, "merge": merge},
+    "Search": {"search": search, "explain": explain, "rank": rank, "rerank": rerank},
+    "Serve": {"serve": serve, "serve-key": serve_key},
+    "Fuse": {"fuse": fuse, "learn-weights": learn_weights, "fuse-indexes": fuse_indexes, "tune": tune},
+    "Measure": {"evaluate": evaluate, "compare": compare, "probe": probe},
+    "Train": {"train": train, "table": table},
+}
+"""Commands by name, in the sections of ``termwise --help``."""
+
+
+class _Verbs(VerbGroup):
+    sections: ClassVar = {title: tuple(commands) for title, commands in COMMANDS.items()}
+
+
 app = typer.Typer(
-    cls=VerbGroup,
+    cls=_Verbs,
     name="termwise",
     help="Ranking, term by term: index, search, explain, evaluate.",
     no_args_is_help=True,
@@ -67,32 +90,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(train.app, name="train")
-for name, module in {
-    "try": try_,
-    "index": index,
-    "build-graph": build_graph,
-    "encode": encode,
-    "add": add,
-    "delete": delete,
-    "merge": merge,
-    "search": search,
-    "rank": rank,
-    "rerank": rerank,
-    "fuse": fuse,
-    "learn-weights": learn_weights,
-    "fuse-indexes": fuse_indexes,
-    "tune": tune,
-    "explain": explain,
-    "evaluate": evaluate,
-    "compare": compare,
-    "probe": probe,
-    "inspect": inspect,
-    "verify": verify,
-    "serve": serve,
-    "serve-key": serve_key,
-    "table": table,
-}.items():
-    app.command(name, cls=VerbCommand)(module.command)
+for commands in COMMANDS.values():
+    for name, module in commands.items():
+        if module is not train:
+            app.command(name, cls=VerbCommand)(module.command)
 for name, module in {
     "lookup": train_lookup,
     "convert": train_convert,

@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from termwise.cli.index_notes import once_free
 from termwise.cli.options import (
     IndexFolder,
@@ -16,6 +14,7 @@ from termwise.cli.options import (
     Memory,
     Threads,
     available_processors,
+    flag,
     memory_size,
 )
 from termwise.cli.terminal import (
@@ -36,9 +35,9 @@ def command(
     folder: IndexFolder,
     renew: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--renew",
-            help="Weigh the stored texts again, with the statistics of the documents that the index has now.",
+            "Weigh the stored texts again, with the statistics of the documents that the index has now.",
         ),
     ] = False,
     threads: Threads = None,

@@ -33,13 +33,18 @@ def option(usage: str, help: str, *, min: float | None = None, max: float | None
     return typer.Option(*names, metavar=metavar, help=help, min=min, max=max)
 
 
+def flag(names: str, help: str) -> Any:
+    """Return an option without a value."""
+    return typer.Option(names, help=help)
+
+
 def argument(metavar: str, help: str) -> Any:
     """Return a positional argument."""
     return typer.Argument(metavar=metavar, help=help)
 
 
 IndexFolder = Annotated[Path, argument("DIR", "Folder of the index or mixture.")]
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
+JsonFlag = Annotated[bool, flag("--json", "Print one JSON object per line.")]
 Threads = Annotated[
     int | None,
     option("--threads N", "Number of threads.  [default: all processors]", min=1, max=MOST_THREADS),
@@ -74,7 +79,7 @@ ExcludeSeed = Annotated[
     str | None,
     option(
         "--exclude-seed FILE|id",
-        "Remove the source document of each query from runs and judgments: a file with query and document "
+        "Leave out the source document of each query: a file with query and document "
         "identifiers, or 'id' for the document that has the identifier of the query.",
     ),
 ]
@@ -110,7 +115,7 @@ Separator = Annotated[
     option("--separator space|tab", "Column separator of the run file; tab allows identifiers with spaces."),
 ]
 Memory = Annotated[str, option("--memory SIZE", "Working memory for sorting postings.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output.")]
+Overwrite = Annotated[bool, flag("--overwrite", "Replace existing output.")]
 
 DEFAULT_MEASURES = ("nDCG@10", "AP@1000", "R@100")
 
@@ -148,11 +153,6 @@ def choice(option: str, text: str, choices: Sequence[str]) -> Any:
             fixes=[f"{option} {one}" for one in choices],
         )
     return text
-
-
-def column_separator(text: str) -> Literal["space", "tab"]:
-    """Return the value of ``--separator``."""
-    return choice("--separator", text, ("space", "tab"))  # type: ignore[no-any-return]
 
 
 def field_names(text: str | None) -> tuple[str, ...] | None:
@@ -204,9 +204,6 @@ def network_precision(text: str | None) -> Literal["float32", "int8"] | None:
     return None if text is None else choice("--precision", text, ("float32", "int8"))
 
 
-_LONGEST_SHARD = 40
-
-
 def parsed_shard(text: str) -> tuple[int, int]:
     """Parse the value of ``--shard``.
 
@@ -215,15 +212,9 @@ def parsed_shard(text: str) -> tuple[int, int]:
     >>> parsed_shard("2/8")
     (2, 8)
     """
-    part, slash, parts = text.partition("/")
-    if (
-        len(text) <= _LONGEST_SHARD
-        and slash
-        and part.isdecimal()
-        and parts.isdecimal()
-        and 1 <= int(part) <= int(parts)
-    ):
-        return int(part), int(parts)
+    found = re.fullmatch(r"(\d{1,18})/(\d{1,18})", text)
+    if found and 1 <= int(found[1]) <= int(found[2]):
+        return int(found[1]), int(found[2])
     raise ParameterError(
         "--shard is PART/PARTS, counted from 1",
         facts=[("given", text), ("expected", "1/4, 2/4, 3/4 or 4/4, for example")],

@@ -8,9 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from termwise.cli.options import JsonFlag, Threads, argument, available_processors, option, refuse_options
+from termwise.cli.options import (
+    JsonFlag,
+    Threads,
+    argument,
+    available_processors,
+    flag,
+    option,
+    refuse_options,
+)
 from termwise.cli.terminal import note, progress_bar
 from termwise.errors import UsageError
 
@@ -125,11 +131,9 @@ def command(
             "--report DIR", "Read the scores of a report, for --against, --fail-if or --json; score nothing."
         ),
     ] = None,
-    list_probes: Annotated[
-        bool, typer.Option("--list", help="List suites, probes and data sets; score nothing.")
-    ] = False,
+    list_probes: Annotated[bool, flag("--list", "List suites, probes and data sets; score nothing.")] = False,
     by_name: Annotated[
-        bool, typer.Option("--names", help="Print names of probes, as in --fail-if, instead of titles.")
+        bool, flag("--names", "Print names of probes, as in --fail-if, instead of titles.")
     ] = False,
     threads: Threads = None,
     as_json: JsonFlag = False,

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from termwise.cli.judged import exclusion, load_queries
 from termwise.cli.options import (
     Approximate,
+    ExcludeSeed,
     IndexFolder,
     JsonFlag,
     Overwrite,
     Separator,
     Threads,
     available_processors,
-    column_separator,
+    choice,
+    flag,
     option,
 )
 from termwise.cli.search_options import (
@@ -60,14 +60,7 @@ def command(
     fuzzy: Fuzzy = False,
     settings: QuerySet = None,
     approximate: Approximate = None,
-    exclude_seed: Annotated[
-        str | None,
-        option(
-            "--exclude-seed FILE|id",
-            "Exclude the source document of each query; a file with query and document identifiers, or 'id' for the "
-            "document that has the identifier of the query.",
-        ),
-    ] = None,
+    exclude_seed: ExcludeSeed = None,
     tag: Annotated[
         str | None,
         option(
@@ -80,9 +73,9 @@ def command(
     threads: Threads = None,
     measure_time: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--measure-time",
-            help="Print mean, p50 and p99 of encoding and scoring times; uses one thread by default.",
+            "Print mean, p50 and p99 of encoding and scoring times; uses one thread by default.",
         ),
     ] = False,
     overwrite: Overwrite = False,
@@ -97,7 +90,7 @@ def command(
     from termwise.collection import write_run
     from termwise.search.opening import open_searcher
 
-    column = column_separator(separator)
+    column = choice("--separator", separator, ("space", "tab"))
     seeds = None if exclude_seed in (None, "id") else exclude_seed
     refuse_overwriting([out], [queries, folder, seeds], overwrite=overwrite)
     exclude = exclusion(exclude_seed)

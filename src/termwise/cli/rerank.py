@@ -15,7 +15,7 @@ from termwise.cli.options import (
     Separator,
     Threads,
     available_processors,
-    column_separator,
+    choice,
     model_settings,
     option,
     refuse_options,
@@ -74,7 +74,7 @@ def command(
     scorer_path = [Path(scorer)] if scorer is not None and path_exists(Path(scorer)) else []
     inputs = [run, queries, folder, tuned, *scorer_path, *table_places(table)]
     refuse_overwriting([output], inputs, overwrite=overwrite)
-    column = column_separator(separator)
+    column = choice("--separator", separator, ("space", "tab"))
     if scorer is None:
         timed_run = _index_ranker(folder, table, settings, tuned, threads)
     else:

@@ -6,20 +6,19 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
+from datetime import date
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from termwise.attributes.json_values import json_attributes
-from termwise.cli.attribute_output import attribute_line, attribute_text
+from termwise.attributes.json_values import json_attributes, json_value
 from termwise.cli.options import (
     Approximate,
     IndexFolder,
     JsonFlag,
     argument,
     field_names,
+    flag,
     option,
     refuse_options,
 )
@@ -62,7 +61,7 @@ def command(
     folder: IndexFolder,
     query: Annotated[str | None, argument("QUERY", "The query, in quotes.")] = None,
     k: Annotated[int, option("-k N", "Number of results.", min=1)] = 10,
-    explain: Annotated[bool, typer.Option("--explain", help="Show every score as a sum over terms.")] = False,
+    explain: Annotated[bool, flag("--explain", "Show every score as a sum over terms.")] = False,
     show: Annotated[str | None, option("--show A,B", "Attributes to print with each result.")] = None,
     condition: Condition = None,
     must: Must = None,
@@ -154,7 +153,8 @@ def command(
             documents += f", {conditions}"
         found = counted(len(ranking), "result")
         note(f"{found} from {documents}{approximate_note(results.windows, asked)}")
-        _note_suggestions(results)
+        if suggestion := _suggestion(results):
+            note_line(suggestion)
     else:
         _note_nothing_found(searcher, results)
     if not lists and not like and not like_file:
@@ -169,6 +169,33 @@ def command(
         if not syntax:
             _note_syntax(query)
         _note_file(folder, query)
+
+
+def attribute_text(value: AttributeValue) -> str:
+    """Return a value for a line of text, and of a date at midnight the day alone.
+
+    Examples
+    --------
+    >>> attribute_text(("used", "red")), attribute_text(True), attribute_text(12.5), attribute_text(date(2026, 3, 1))
+    ('used, red', 'true', '12.5', '2026-03-01')
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    shown = json_value(value)
+    if isinstance(value, date):
+        return str(shown).removesuffix("T00:00:00Z")
+    return ", ".join(shown) if isinstance(shown, list) else str(shown)
+
+
+def attribute_line(attributes: Mapping[str, AttributeValue]) -> str:
+    """Return attributes on one line.
+
+    Examples
+    --------
+    >>> attribute_line({"price": 12.5, "tags": ("used", "red")})
+    'price 12.5 · tags used, red'
+    """
+    return " · ".join(f"{name} {attribute_text(value)}" for name, value in attributes.items())
 
 
 def _print_json_lines(
@@ -198,11 +225,6 @@ def _suggestion(results: Results) -> str:
     return f"{'also searched for' if results.search.fuzzy else 'did you mean'}: {_suggested(suggested)}"
 
 
-def _note_suggestions(results: Results) -> None:
-    if line := _suggestion(results):
-        note_line(line)
-
-
 def _note_nothing_found(searcher: Searcher, results: Results) -> None:
     """Print why there are no results, and what else to search for."""
     suggestion = _suggestion(results)
@@ -223,18 +245,12 @@ def _note_nothing_found(searcher: Searcher, results: Results) -> None:
 
 def _print_facets(counts: dict[str, list[ValueCount]], as_json: bool) -> None:
     """Print the most frequent values of attributes."""
-    if as_json:
-        for field, values in counts.items():
-            print_json(
-                {
-                    "facet": field,
-                    "values": [{"value": each.value, "documents": each.documents} for each in values],
-                }
-            )
-        return
     for field, values in counts.items():
-        line = ", ".join(f"{attribute_text(value)} {documents:,}" for value, documents in values)
-        print_text(f"{field}: {line or 'no values'}")
+        if as_json:
+            print_json({"facet": field, "values": [each._asdict() for each in values]})
+        else:
+            line = ", ".join(f"{attribute_text(value)} {documents:,}" for value, documents in values)
+            print_text(f"{field}: {line or 'no values'}")
 
 
 def _note_syntax(query: str) -> None:

@@ -7,9 +7,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from termwise.cli.options import model_settings, option, refuse_options
+from termwise.cli.options import flag, model_settings, option, refuse_options
 from termwise.cli.terminal import counted
 from termwise.display.safe_text import legible_line
 from termwise.errors import MalformedRecordError, MissingFileError, UsageError
@@ -29,11 +27,10 @@ Like = Annotated[
 ]
 LikeFile = Annotated[list[Path] | None, option("--like-file FILE", "Use the text of this file as the query.")]
 Fuzzy = Annotated[
-    bool,
-    typer.Option("--fuzzy", help="For words that the index lacks, search for the words of similar spelling."),
+    bool, flag("--fuzzy", "For words that the index lacks, search for the words of similar spelling.")
 ]
 Prefix = Annotated[
-    bool, typer.Option("--prefix", help="Search also for words that begin with the last word of the query.")
+    bool, flag("--prefix", "Search also for words that begin with the last word of the query.")
 ]
 Condition = Annotated[
     str | None,
@@ -53,9 +50,9 @@ MustNot = Annotated[
 ]
 Syntax = Annotated[
     bool,
-    typer.Option(
+    flag(
         "--syntax",
-        help='Read operators in the query: +word, -word, "a phrase", -"a phrase" and field:value (an attribute).',
+        'Read operators in the query: +word, -word, "a phrase", -"a phrase" and field:value (an attribute).',
     ),
 ]
 Collapse = Annotated[

@@ -6,9 +6,7 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from termwise.cli.options import argument, available_processors, option
+from termwise.cli.options import argument, available_processors, flag, option
 from termwise.cli.terminal import note
 from termwise.errors import UsageError
 
@@ -29,8 +27,7 @@ def command(
         Path | None, option("--keys FILE", "Allow requests with an API key of this file only; see serve-key.")
     ] = None,
     without_keys: Annotated[
-        bool,
-        typer.Option("--without-keys", help="Allow all requests at an address that is not of this machine."),
+        bool, flag("--without-keys", "Allow all requests at an address that is not of this machine.")
     ] = False,
     mcp: Annotated[
         str | None,
@@ -40,7 +37,7 @@ def command(
             "input and output instead of the service.",
         ),
     ] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse changes.")] = False,
+    read_only: Annotated[bool, flag("--read-only", "Refuse changes.")] = False,
     workers: Annotated[int, option("--workers N", "Processes that answer requests.")] = 1,
     threads: Annotated[
         int | None,
@@ -56,7 +53,7 @@ def command(
         int, option("--max-body MB", "Size of the body of a request; that of a search has at most 2.")
     ] = 16,
     without_log: Annotated[
-        bool, typer.Option("--without-log", help="Write no line to standard error for each request.")
+        bool, flag("--without-log", "Write no line to standard error for each request.")
     ] = False,
     allowed_hosts: Annotated[
         list[str] | None,

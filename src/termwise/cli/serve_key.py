@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 from termwise.cli.options import JsonFlag, option
 from termwise.cli.terminal import note_line, print_json, print_text
 from termwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from termwise.serve.keys import Role
 
 
 def command(
@@ -28,16 +31,13 @@ def command(
 
     termwise serve-key --keys keys.json --role search --name website
     """
-    from termwise.serve.keys import ROLES, KeyFile
+    from termwise.serve.keys import KeyFile
 
     file = KeyFile(keys)
     if role is not None and revoke is not None:
         raise UsageError("create a key or revoke one, not both")
     if role is not None:
-        found = next((each for each in ROLES if each == role), None)
-        if found is None:
-            raise UsageError("unknown role", facts=[("given", role), ("known", ", ".join(ROLES))])
-        key = file.create(found, name)
+        key = file.create(cast("Role", role), name)
         if as_json:
             print_json({"key": key, "role": role})
         else:

@@ -196,14 +196,7 @@ def refuse_overwriting(
 ) -> None:
     """Refuse outputs that would overwrite an input or another output, or lie inside an index or a model.
 
-    Parameters
-    ----------
-    outputs : sequence of Path or None
-        Files to write. A device or a pipe is never refused.
-    inputs : sequence of Path, str or None
-        Files and folders to read.
-    overwrite : bool, optional
-        Whether any other file may be replaced.
+    A device or a pipe is never refused. `overwrite` says whether any other file may be replaced.
 
     Raises
     ------

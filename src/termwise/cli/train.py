@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, cast
@@ -174,14 +173,11 @@ def _train(
     from termwise.train.fit import train_encoder
     from termwise.train.settings import TrainSettings
 
-    train = partial(
+    facts = run_training(
         train_encoder, kind, data, base, out,
         settings=TrainSettings.for_kind(kind, model_settings(settings or ())),
-        validation=validation,
-        expansion=expansion,
-        card=read_card(card),
+        validation=validation, expansion=expansion, card=read_card(card), resume=resume, threads=threads,
     )  # fmt: skip
-    facts = run_training(train, resume=resume, threads=threads)
     if is_first_process():
         best = facts["best"]
         values = "".join(f", {name} {best[name]:.4f}" for name in ("nDCG@10", "RR@10") if name in best)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
@@ -44,8 +43,16 @@ def command(
     from termwise.yardsticks.bert_model1.training import train_bert_model1
 
     chosen = BertModel1Settings.parse(model_settings(settings or ()))
-    train = partial(train_bert_model1, data, base, out, settings=chosen, validation=validation)
-    facts = run_training(train, resume=resume, threads=threads)
+    facts = run_training(
+        train_bert_model1,
+        data,
+        base,
+        out,
+        settings=chosen,
+        validation=validation,
+        resume=resume,
+        threads=threads,
+    )
     best = facts["best"]
     selection = f", taken at step {best['step']:,}, measured on {facts['validation']}" if best else ""
     result = (

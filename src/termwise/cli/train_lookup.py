@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from shlex import quote
 from typing import Annotated
 
@@ -56,8 +55,10 @@ def command(
     from termwise.train.lookup.settings import LookupSettings
 
     chosen = LookupSettings.parse(model_settings(settings or ()))
-    train = partial(train_lookup, texts, out, teacher=teacher, settings=chosen, card=read_card(card))
-    facts = run_training(train, resume=resume, threads=threads)
+    facts = run_training(
+        train_lookup, texts, out, teacher=teacher, settings=chosen, card=read_card(card), resume=resume,
+        threads=threads,
+    )  # fmt: skip
     cosine = "" if facts["cosine"] is None else f", mean cosine {facts['cosine']:.4f} on held-out texts"
     print_trained(
         f"{out}: lookup, {counted(facts['terms'], 'row')} of {facts['dimensions']} dimensions fitted to "

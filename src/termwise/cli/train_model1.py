@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from shlex import quote
 from typing import Annotated
 
@@ -29,7 +28,7 @@ def command(
     from termwise.translation import Model1Settings, train_model1
 
     chosen = Model1Settings.parse(model_settings(settings or ()))
-    facts = run_training(partial(train_model1, data, out, settings=chosen), resume=resume, threads=threads)
+    facts = run_training(train_model1, data, out, settings=chosen, resume=resume, threads=threads)
     for number, perplexity in enumerate(facts["perplexities"], 1):
         note(f"iteration {number}: perplexity {perplexity:,.2f}")
     result = (

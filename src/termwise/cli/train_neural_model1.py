@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from shlex import quote
 from typing import Annotated
 
@@ -42,8 +41,9 @@ def command(
     from termwise.train.neural_model1.settings import NeuralModel1Settings
 
     chosen = NeuralModel1Settings.parse(model_settings(settings or ()))
-    train = partial(train_neural_model1, data, out, settings=chosen, validation=validation)
-    facts = run_training(train, resume=resume, threads=threads)
+    facts = run_training(
+        train_neural_model1, data, out, settings=chosen, validation=validation, resume=resume, threads=threads
+    )
     best, seconds = facts["best"], facts["seconds"]
     selection = f", the best at step {best['step']:,} on {facts['validation']}" if best else ""
     result = (

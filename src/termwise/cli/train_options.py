@@ -7,9 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from termwise.cli.options import available_processors, option
+from termwise.cli.options import available_processors, flag, option
 from termwise.cli.terminal import note, note_line, print_json, print_text, progress_bar
 from termwise.errors import MalformedRecordError, MissingFileError
 from termwise.progress import Execution
@@ -38,7 +36,7 @@ Validation = Annotated[
         "2 % of its queries]",
     ),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue the interrupted run in --out.")]
+Resume = Annotated[bool, flag("--resume", "Continue the interrupted run in --out.")]
 EncoderOut = Annotated[Path, option("--out DIR", "Folder of the new encoder.")]
 Card = Annotated[
     Path | None,
@@ -53,12 +51,12 @@ def training_settings(example: str) -> Any:
 
 
 def run_training(
-    train: Callable[..., dict[str, Any]], *, resume: bool, threads: int | None
+    train: Callable[..., dict[str, Any]], *inputs: object, threads: int | None, **options: object
 ) -> dict[str, Any]:
     """Call a training function with progress bars, and its messages on stderr."""
     with progress_bar() as progress:
-        threads = threads or available_processors()
-        return train(resume=resume, execution=Execution(threads=threads, progress=progress, say=note_line))
+        execution = Execution(threads=threads or available_processors(), progress=progress, say=note_line)
+        return train(*inputs, **options, execution=execution)
 
 
 def print_trained(result: str, facts: dict[str, Any], *, next_command: str, as_json: bool) -> None:

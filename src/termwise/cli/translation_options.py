@@ -24,16 +24,7 @@ _INDEX_PARAMETERS = ("table", "keep", "prune")
 
 
 def with_tuned(file: Path | None, given: Mapping[str, str], table: str) -> dict[str, str]:
-    """Merge the settings of a ``termwise tune`` file with given ones, as texts.
-
-    Parameters
-    ----------
-    file : Path or None
-        Settings file, if any.
-    given : mapping of str to str
-        Settings from ``--set``.
-    table : str
-        Name of a shipped table, or a folder.
+    """Merge the settings of a ``termwise tune`` file, if any, with those of ``--set``, as texts.
 
     Raises
     ------
@@ -73,23 +64,7 @@ def opened_scorer(
 ) -> TranslationScorer:
     """Open a scorer of a translation table over an index of the model ``ml``.
 
-    Parameters
-    ----------
-    folder : Path
-        The index.
-    table : str or Path
-        Name of a shipped table, or a folder.
-    settings : mapping of str to str
-        Settings from ``--set``.
-    tuned : tuple of str, optional
-        Settings that are tuned and therefore cannot be given.
-
-    Raises
-    ------
-    UsageError
-        If a setting does not apply.
-    TermwiseError
-        If a setting, the index or the table is invalid.
+    `settings` are those of ``--set``, and `tuned` the names of those that are tuned and therefore cannot be given.
     """
     from termwise.index import Index
     from termwise.indexing import chosen_model

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from typer.core import TyperCommand, TyperGroup
 
 from termwise.errors import UnknownNameError
-
-SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Start": ("try",),
-    "Build an index": ("index", "encode", "build-graph", "inspect", "verify"),
-    "Change an index": ("add", "delete", "merge"),
-    "Search": ("search", "explain", "rank", "rerank"),
-    "Serve": ("serve", "serve-key"),
-    "Fuse": ("fuse", "learn-weights", "fuse-indexes", "tune"),
-    "Measure": ("evaluate", "compare", "probe"),
-    "Train": ("train", "table"),
-}
-"""Sections of ``termwise --help``, with their commands."""
 
 
 class VerbCommand(TyperCommand):
@@ -43,6 +31,9 @@ class VerbCommand(TyperCommand):
 class VerbGroup(TyperGroup):
     """Command group that lists its commands in sections and suggests names for unknown ones."""
 
+    sections: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """Names of commands by the title of their section; empty for one section."""
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command named by the first argument."""
         name = args[0]
@@ -51,15 +42,8 @@ class VerbGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands in sections if the sections name all of them, otherwise as one list."""
-        names = self.list_commands(ctx)
-        listed = [name for section in SECTIONS.values() for name in section]
-        sections = SECTIONS if sorted(names) == sorted(listed) else {"Commands": tuple(names)}
-        for title, verbs in sections.items():
-            rows = [
-                (name, command.get_short_help_str(formatter.width - 20))
-                for name in verbs
-                if (command := self.get_command(ctx, name)) is not None
-            ]
+        """Write the commands in sections."""
+        for title, names in (self.sections or {"Commands": self.list_commands(ctx)}).items():
+            rows = [(name, self.commands[name].get_short_help_str(formatter.width - 20)) for name in names]
             with formatter.section(title):
                 formatter.write_dl(rows)

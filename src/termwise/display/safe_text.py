@@ -46,14 +46,8 @@ def legible_line(text: str) -> str:
     return legible(text).translate(_WHITE)
 
 
-def lone_surrogate(value: object, name: str = "") -> tuple[str, str] | None:
+def lone_surrogate(value: object) -> tuple[str, str] | None:
     r"""Find a lone surrogate, which UTF-8 cannot encode, in a string, or in mappings and sequences at any depth.
-
-    Parameters
-    ----------
-    value : object
-    name : str, optional
-        Name of the value.
 
     Returns
     -------
@@ -65,7 +59,7 @@ def lone_surrogate(value: object, name: str = "") -> tuple[str, str] | None:
     >>> lone_surrogate({"size": 3, "meta": {"tags": ["tea", "half \ud83d"]}})
     ('meta.tags', '\\ud83d')
     """
-    pending = [(name, value)]
+    pending = [("", value)]
     while pending:
         place, each = pending.pop()
         if isinstance(each, str):

@@ -154,34 +154,28 @@ class FacetValue(TypedDict):
     documents: int
 
 
-class FacetsAnswer(TypedDict):
-    """Counts of the values of attributes."""
-
-    index: str
-    generation: int
-    documents: int
-    facets: dict[str, list[FacetValue]]
-
-
-class SearchAnswer(TypedDict):
-    """Results of a search in one index."""
-
-    index: str
-    generation: int
-    documents: int
-    hits: list[HitAnswer]
-    total: NotRequired[int]
-    facets: NotRequired[dict[str, list[FacetValue]]]
-    did_you_mean: NotRequired[list[dict[str, Any]]]
-    milliseconds: float
-
-
 class SearchedIndex(TypedDict):
     """An index that took part in a fused search."""
 
     index: str
     generation: int
     documents: int
+
+
+class FacetsAnswer(SearchedIndex):
+    """Counts of the values of attributes."""
+
+    facets: dict[str, list[FacetValue]]
+
+
+class SearchAnswer(SearchedIndex):
+    """Results of a search in one index."""
+
+    hits: list[HitAnswer]
+    total: NotRequired[int]
+    facets: NotRequired[dict[str, list[FacetValue]]]
+    did_you_mean: NotRequired[list[dict[str, Any]]]
+    milliseconds: float
 
 
 class FusedSearchAnswer(TypedDict):
@@ -234,12 +228,9 @@ class SuggestAnswer(TypedDict):
     did_you_mean: list[dict[str, Any]]
 
 
-class IndexAnswer(TypedDict):
+class IndexAnswer(SearchedIndex):
     """Facts about an index."""
 
-    index: str
-    generation: int
-    documents: int
     model: str
     attributes: dict[str, str]
     stores_text: bool

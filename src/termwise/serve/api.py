@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,7 +13,7 @@ from starlette.responses import Response
 from termwise.collection.fields import ID_FIELDS, identifier
 from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError, UnknownIdError
-from termwise.search import Searcher
+from termwise.search import Searcher, verify
 from termwise.serve import answers, search
 from termwise.serve.bodies import (
     JSON,
@@ -28,30 +28,75 @@ from termwise.serve.bodies import (
 from termwise.serve.changes import Change, Delete, Put
 from termwise.serve.documents import document_record, read_document, read_merge
 from termwise.serve.errors import ServiceError, TooLargeError, error_record, status_of
-from termwise.serve.index_facts import damages, index_facts
 from termwise.serve.indexes import ServedIndex
-from termwise.serve.operations import Operation, Parameter
+from termwise.serve.operations import Handler, Operation
 from termwise.serve.requests import ExplainRequest, FusedSearchRequest, SearchRequest
 from termwise.serve.service import Service
 
-T = TypeVar("T")
+INDEX = "/v1/indexes/{index}"
+DOCUMENTS = f"{INDEX}/documents"
+DOCUMENT = f"{DOCUMENTS}/{{doc_id:any}}"
 
-REFRESH = Parameter(
-    name="refresh",
-    schema={"type": "boolean", "default": False},
-    description="Answer when every later search sees the change.",
-)
+REFRESH = {
+    "properties": {
+        "refresh": {
+            "type": "boolean",
+            "default": False,
+            "description": "Answer when every later search sees the change.",
+        }
+    }
+}
+
+OPERATIONS: list[Operation] = []
+"""Operations in the order in which addresses are compared with them, the most frequent one first."""
 
 
-def served_index(service: Service, request: Request) -> ServedIndex:
+def _operation(method: str, path: str, summary: str, **facts: Any) -> Callable[[Handler], Handler]:
+    """Add a handler to `OPERATIONS`, under its own name; `facts` are the other fields of `Operation`."""
+
+    def add(handler: Handler) -> Handler:
+        name = handler.__name__.removeprefix("_")
+        OPERATIONS.append(Operation(method, path, name, summary, handler, **facts))
+        return handler
+
+    return add
+
+
+def _served(service: Service, request: Request) -> ServedIndex:
     """Return the index that the address names."""
     return service.indexes[request.path_params["index"]]
 
 
-async def _state(service: Service, request: Request) -> Response:
+@_operation("POST", f"{INDEX}/search", "Search one index.", body=SearchRequest, answer=answers.SearchAnswer)
+async def _search(service: Service, request: Request) -> Response:
+    served = _served(service, request)
+    asked = await model_of(request, SearchRequest, service.settings.search_body)
+    return await service.pool.run(
+        lambda: JsonAnswer(search.search(served.current(), asked, service.settings).explained())
+    )
+
+
+@_operation(
+    "GET",
+    f"{INDEX}/search",
+    "Search one index, with the request in the address.",
+    parameters=SearchRequest,
+    answer=answers.SearchAnswer,
+)
+async def _search_by_address(service: Service, request: Request) -> Response:
+    served = _served(service, request)
+    asked = model_of_parameters(request.query_params, SearchRequest)
+    return await service.pool.run(
+        lambda: JsonAnswer(search.search(served.current(), asked, service.settings).explained())
+    )
+
+
+@_operation("GET", "/health", "Whether the process runs.", role="none", answer=answers.StateAnswer)
+async def _health(service: Service, request: Request) -> Response:
     return JsonAnswer({"status": "ok"})
 
 
+@_operation("GET", "/ready", "Whether all indexes can be searched.", role="none", answer=answers.StateAnswer)
 async def _ready(service: Service, request: Request) -> Response:
     failed = await asyncio.to_thread(
         lambda: [served.name for served in service.indexes if not served.follow()]
@@ -62,65 +107,84 @@ async def _ready(service: Service, request: Request) -> Response:
     return JsonAnswer({"status": "ready"})
 
 
+@_operation("GET", "/metrics", "Metrics in the form of Prometheus.", answer=str)
 async def _metrics(service: Service, request: Request) -> Response:
     page = await asyncio.to_thread(request.app.state.metrics.page)
     return Response(page, media_type="text/plain; version=0.0.4")
 
 
-async def _indexes(service: Service, request: Request) -> Response:
-    return JsonAnswer(
-        {"indexes": await service.pool.run(lambda: [index_facts(served) for served in service.indexes])}
-    )
+@_operation("GET", "/v1/indexes", "The indexes of the service.", answer=answers.IndexesAnswer)
+async def _list_indexes(service: Service, request: Request) -> Response:
+    facts = await service.pool.run(lambda: [served.current().facts() for served in service.indexes])
+    return JsonAnswer({"indexes": facts})
 
 
-async def _index(service: Service, request: Request) -> Response:
-    served = served_index(service, request)
-    return JsonAnswer(await service.pool.run(lambda: index_facts(served)))
+@_operation("GET", INDEX, "Facts about an index.", answer=answers.IndexAnswer)
+async def _describe_index(service: Service, request: Request) -> Response:
+    served = _served(service, request)
+    return JsonAnswer(await service.pool.run(lambda: served.current().facts()))
 
 
-async def _verify(service: Service, request: Request) -> Response:
+@_operation(
+    "POST",
+    f"{INDEX}/verify",
+    "Check the checksums of all files of an index.",
+    role="admin",
+    answer=answers.VerifyAnswer,
+)
+async def _verify_index(service: Service, request: Request) -> Response:
     """Verify an index; without a body, so that a page of another site can send it, as it can send a search.
 
     It changes nothing, the page cannot read the answer, and one verification runs at a time.
     """
-    served = served_index(service, request)
-    found = await service.slowly(lambda: damages(served))
-    return JsonAnswer({"index": served.name, "intact": not found, "damages": found})
+    served = _served(service, request)
+    found = await service.slowly(lambda: verify(served.path))
+    damages = [f"{damage.file}: {damage.what}" for damage in found]
+    return JsonAnswer({"index": served.name, "intact": not damages, "damages": damages})
 
 
-async def _search(service: Service, request: Request) -> Response:
-    served = served_index(service, request)
-    asked = await model_of(request, SearchRequest, service.settings.search_body)
-    return await _searched(service, served, asked)
-
-
-async def _search_by_address(service: Service, request: Request) -> Response:
-    served = served_index(service, request)
-    return await _searched(service, served, model_of_parameters(request.query_params, SearchRequest))
-
-
-async def _searched(service: Service, served: ServedIndex, asked: SearchRequest) -> Response:
-    settings = service.settings
-    return await service.pool.run(lambda: JsonAnswer(search.search(served.current(), asked, settings)))
-
-
-async def _fused_search(service: Service, request: Request) -> Response:
+@_operation(
+    "POST",
+    "/v1/search",
+    "Search several indexes, and fuse their results.",
+    body=FusedSearchRequest,
+    example={"indexes": [{"index": "shop"}, {"index": "guides", "weight": 0.5}], "query": "green tea"},
+    answer=answers.FusedSearchAnswer,
+)
+async def _search_several(service: Service, request: Request) -> Response:
     asked = await model_of(request, FusedSearchRequest, service.settings.search_body)
     return JsonAnswer(
         await service.pool.run(lambda: search.fused_search(service.indexes, asked, service.settings))
     )
 
 
+@_operation(
+    "POST",
+    f"{INDEX}/explain",
+    "Explain the score of a document as a sum over terms.",
+    body=ExplainRequest,
+    answer=answers.ExplainAnswer,
+)
 async def _explain(service: Service, request: Request) -> Response:
-    served = served_index(service, request)
+    served = _served(service, request)
     asked = await model_of(request, ExplainRequest, service.settings.search_body)
     return JsonAnswer(
         await service.pool.run(lambda: search.explain(served.current(), asked, service.settings))
     )
 
 
+@_operation(
+    "GET",
+    f"{INDEX}/suggest",
+    "Complete the last word of a text, and suggest words for those that no document has.",
+    parameters={
+        "properties": {"text": {"type": "string", "description": "Beginning of a query."}},
+        "required": ["text"],
+    },
+    answer=answers.SuggestAnswer,
+)
 async def _suggest(service: Service, request: Request) -> Response:
-    served = served_index(service, request)
+    served = _served(service, request)
     text = request.query_params.get("text")
     if text is None:
         raise ServiceError("the parameter text is missing")
@@ -129,45 +193,21 @@ async def _suggest(service: Service, request: Request) -> Response:
     )
 
 
-async def _get_document(service: Service, request: Request) -> Response:
-    served = served_index(service, request)
-    doc_id = request.path_params["doc_id"]
-    return JsonAnswer(await service.pool.run(lambda: document_record(served.searcher(), doc_id)))
-
-
-async def _put_document(service: Service, request: Request) -> Response:
-    served = served_index(service, request)
-    doc_id = request.path_params["doc_id"]
-    record = _record(parsed_json(await body_of(request, service.settings.max_body)))
-    document = await asyncio.to_thread(lambda: read_document(served.searcher(), record, doc_id))
-    return await _changed(service, request, served, Put(document))
-
-
-async def _merge_document(service: Service, request: Request) -> Response:
-    served = served_index(service, request)
-    doc_id = request.path_params["doc_id"]
-    record = _record(parsed_json(await body_of(request, service.settings.max_body, (JSON, MERGE_PATCH))))
-    change = await asyncio.to_thread(lambda: read_merge(served.searcher(), record, doc_id))
-    return await _changed(service, request, served, change)
-
-
-async def _delete_document(service: Service, request: Request) -> Response:
-    change = Delete(request.path_params["doc_id"])
-    return await _changed(service, request, served_index(service, request), change)
-
-
-async def _changed(service: Service, request: Request, served: ServedIndex, change: Change) -> Response:
-    """Make the change of one document, and return the answer."""
-    (outcome,) = await service.change(served, [change], refresh=_wants_refresh(request))
-    if outcome == "missing":
-        raise UnknownIdError("the index has no such document", facts=[("doc_id", change.doc_id)])
-    status = 201 if outcome == "created" else 200
-    return JsonAnswer({"doc_id": change.doc_id, "result": outcome}, status_code=status)
-
-
+@_operation(
+    "POST",
+    DOCUMENTS,
+    'Change many documents: one JSON object on each line, a document, `{"delete": ID}`, or a JSON merge patch '
+    'with an identifier: `{"patch": {"_id": ID, ...}}`. The answer has one line for each, with the number of '
+    "the line if it is refused. The valid changes are made together.",
+    role="write",
+    body=dict[str, Any],
+    body_lines=True,
+    parameters=REFRESH,
+    answer=answers.LineAnswer,
+)
 async def _change_documents(service: Service, request: Request) -> Response:
     """Make the changes of a body with one JSON object a line; answer with one a line."""
-    served = served_index(service, request)
+    served = _served(service, request)
     body = await body_of(request, service.settings.max_body, (NDJSON, JSON))
     lines = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip()]
     if len(lines) > service.settings.max_operations:
@@ -184,6 +224,66 @@ async def _change_documents(service: Service, request: Request) -> Response:
     ]
     text = "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
     return Response(text, media_type=NDJSON)
+
+
+@_operation("GET", DOCUMENT, "A document with its attributes.", answer=answers.DocumentAnswer)
+async def _get_document(service: Service, request: Request) -> Response:
+    served = _served(service, request)
+    doc_id = request.path_params["doc_id"]
+    return JsonAnswer(await service.pool.run(lambda: document_record(served.searcher(), doc_id)))
+
+
+@_operation(
+    "PUT",
+    DOCUMENT,
+    "Add a document, or replace the one with its identifier.",
+    role="write",
+    body=dict[str, Any],
+    parameters=REFRESH,
+    answer=answers.ChangeAnswer,
+)
+async def _put_document(service: Service, request: Request) -> Response:
+    served = _served(service, request)
+    doc_id = request.path_params["doc_id"]
+    record = _record(parsed_json(await body_of(request, service.settings.max_body)))
+    document = await asyncio.to_thread(lambda: read_document(served.searcher(), record, doc_id))
+    return await _changed(service, request, served, Put(document))
+
+
+@_operation(
+    "PATCH",
+    DOCUMENT,
+    "Change some texts and attributes of a document (JSON merge patch); null removes one. The index must store "
+    "texts, and for a new text, those of each field.",
+    role="write",
+    body=dict[str, Any],
+    example={"price": 12, "kind": None},
+    parameters=REFRESH,
+    answer=answers.ChangeAnswer,
+)
+async def _merge_document(service: Service, request: Request) -> Response:
+    served = _served(service, request)
+    doc_id = request.path_params["doc_id"]
+    record = _record(parsed_json(await body_of(request, service.settings.max_body, (JSON, MERGE_PATCH))))
+    change = await asyncio.to_thread(lambda: read_merge(served.searcher(), record, doc_id))
+    return await _changed(service, request, served, change)
+
+
+@_operation(
+    "DELETE", DOCUMENT, "Delete a document.", role="write", parameters=REFRESH, answer=answers.ChangeAnswer
+)
+async def _delete_document(service: Service, request: Request) -> Response:
+    change = Delete(request.path_params["doc_id"])
+    return await _changed(service, request, _served(service, request), change)
+
+
+async def _changed(service: Service, request: Request, served: ServedIndex, change: Change) -> Response:
+    """Make the change of one document, and return the answer."""
+    (outcome,) = await service.change(served, [change], refresh=_wants_refresh(request))
+    if outcome == "missing":
+        raise UnknownIdError("the index has no such document", facts=[("doc_id", change.doc_id)])
+    status = 201 if outcome == "created" else 200
+    return JsonAnswer({"doc_id": change.doc_id, "result": outcome}, status_code=status)
 
 
 def _parsed_lines(served: ServedIndex, lines: Sequence[tuple[int, bytes]]) -> list[Change | dict[str, Any]]:
@@ -230,180 +330,3 @@ def _wants_refresh(request: Request) -> bool:
     if given not in ("true", "false", "", "wait_for"):
         raise ServiceError("refresh is true or false", facts=[("refresh", given)])
     return given != "false"
-
-
-_INDEX = "/v1/indexes/{index}"
-
-OPERATIONS = (
-    Operation(
-        method="POST",
-        path=f"{_INDEX}/search",
-        name="search",
-        summary="Search one index.",
-        role="search",
-        handler=_search,
-        body=SearchRequest,
-        answer=answers.SearchAnswer,
-    ),
-    Operation(
-        method="GET",
-        path=f"{_INDEX}/search",
-        name="search_by_address",
-        summary="Search one index, with the request in the address.",
-        role="search",
-        handler=_search_by_address,
-        parameters=SearchRequest,
-        answer=answers.SearchAnswer,
-    ),
-    Operation(
-        method="GET",
-        path="/health",
-        name="health",
-        summary="Whether the process runs.",
-        role="none",
-        handler=_state,
-        answer=answers.StateAnswer,
-    ),
-    Operation(
-        method="GET",
-        path="/ready",
-        name="ready",
-        summary="Whether all indexes can be searched.",
-        role="none",
-        handler=_ready,
-        answer=answers.StateAnswer,
-    ),
-    Operation(
-        method="GET",
-        path="/metrics",
-        name="metrics",
-        summary="Metrics in the form of Prometheus.",
-        role="search",
-        handler=_metrics,
-        answer=str,
-    ),
-    Operation(
-        method="GET",
-        path="/v1/indexes",
-        name="list_indexes",
-        summary="The indexes of the service.",
-        role="search",
-        handler=_indexes,
-        answer=answers.IndexesAnswer,
-    ),
-    Operation(
-        method="GET",
-        path=_INDEX,
-        name="describe_index",
-        summary="Facts about an index.",
-        role="search",
-        handler=_index,
-        answer=answers.IndexAnswer,
-    ),
-    Operation(
-        method="POST",
-        path=f"{_INDEX}/verify",
-        name="verify_index",
-        summary="Check the checksums of all files of an index.",
-        role="admin",
-        handler=_verify,
-        answer=answers.VerifyAnswer,
-    ),
-    Operation(
-        method="POST",
-        path="/v1/search",
-        name="search_several",
-        summary="Search several indexes, and fuse their results.",
-        role="search",
-        handler=_fused_search,
-        body=FusedSearchRequest,
-        example={"indexes": [{"index": "shop"}, {"index": "guides", "weight": 0.5}], "query": "green tea"},
-        answer=answers.FusedSearchAnswer,
-    ),
-    Operation(
-        method="POST",
-        path=f"{_INDEX}/explain",
-        name="explain",
-        summary="Explain the score of a document as a sum over terms.",
-        role="search",
-        handler=_explain,
-        body=ExplainRequest,
-        answer=answers.ExplainAnswer,
-    ),
-    Operation(
-        method="GET",
-        path=f"{_INDEX}/suggest",
-        name="suggest",
-        summary="Complete the last word of a text, and suggest words for those that no document has.",
-        role="search",
-        handler=_suggest,
-        parameters=(
-            Parameter(
-                name="text", schema={"type": "string"}, description="Beginning of a query.", required=True
-            ),
-        ),
-        answer=answers.SuggestAnswer,
-    ),
-    Operation(
-        method="POST",
-        path=f"{_INDEX}/documents",
-        name="change_documents",
-        summary=(
-            'Change many documents: one JSON object on each line, a document, `{"delete": ID}`, or a JSON merge patch '
-            'with an identifier: `{"patch": {"_id": ID, ...}}`. The answer has one line for each, with the number of '
-            "the line if it is refused. The valid changes are made together."
-        ),
-        role="write",
-        handler=_change_documents,
-        body=dict[str, Any],
-        body_lines=True,
-        parameters=(REFRESH,),
-        answer=answers.LineAnswer,
-    ),
-    Operation(
-        method="GET",
-        path=f"{_INDEX}/documents/{{doc_id:any}}",
-        name="get_document",
-        summary="A document with its attributes.",
-        role="search",
-        handler=_get_document,
-        answer=answers.DocumentAnswer,
-    ),
-    Operation(
-        method="PUT",
-        path=f"{_INDEX}/documents/{{doc_id:any}}",
-        name="put_document",
-        summary="Add a document, or replace the one with its identifier.",
-        role="write",
-        handler=_put_document,
-        body=dict[str, Any],
-        parameters=(REFRESH,),
-        answer=answers.ChangeAnswer,
-    ),
-    Operation(
-        method="PATCH",
-        path=f"{_INDEX}/documents/{{doc_id:any}}",
-        name="merge_document",
-        summary=(
-            "Change some texts and attributes of a document (JSON merge patch); null removes one. The index must store "
-            "texts, and for a new text, those of each field."
-        ),
-        role="write",
-        handler=_merge_document,
-        body=dict[str, Any],
-        example={"price": 12, "kind": None},
-        parameters=(REFRESH,),
-        answer=answers.ChangeAnswer,
-    ),
-    Operation(
-        method="DELETE",
-        path=f"{_INDEX}/documents/{{doc_id:any}}",
-        name="delete_document",
-        summary="Delete a document.",
-        role="write",
-        handler=_delete_document,
-        parameters=(REFRESH,),
-        answer=answers.ChangeAnswer,
-    ),
-)
-"""Operations in the order in which addresses are compared with them, the most frequent one first."""

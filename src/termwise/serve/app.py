@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from starlette.applications import Starlette
@@ -19,14 +21,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError
 from termwise.kernels.jit import compilation_seconds
-from termwise.serve.access import Access
 from termwise.serve.api import OPERATIONS
 from termwise.serve.bodies import BodyBudget, JsonAnswer
 from termwise.serve.errors import error_record, headers_of, log_failure, over_http, status_of
 from termwise.serve.indexes import ServedIndexes
-from termwise.serve.observation import Metrics, log_request
+from termwise.serve.keys import Access
+from termwise.serve.observation import Metrics, requests_log
 from termwise.serve.openapi import openapi_document
-from termwise.serve.opensearch import info_route, opensearch_routes
+from termwise.serve.opensearch.routes import opensearch_routes
 from termwise.serve.operations import Operation
 from termwise.serve.page.errors import at_the_page
 from termwise.serve.page.routes import error_page, is_for_page, page_routes
@@ -71,7 +73,6 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
     service = Service(folders, settings)
     if compilation_seconds():  # the first start on this machine: no request waits for the other kernels
         use_kernels()
-    access = Access(service.settings)
     metrics = Metrics(service)
     indexes = [served.name for served in service.indexes]
     document = openapi_document(OPERATIONS, None if service.settings.keys else indexes)
@@ -79,7 +80,7 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
     if service.settings.mcp:
         from termwise.serve.mcp_server import ToolsEndpoint  # takes a second, and is rarely needed
 
-        tools = ToolsEndpoint(service, access)
+        tools = ToolsEndpoint(service)
 
     async def openapi(request: Request) -> Response:
         return JsonAnswer(document)
@@ -95,13 +96,12 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
 
     app = Starlette(
         routes=[
-            *(_route(service, access, operation) for operation in OPERATIONS),
-            info_route(service, access),
+            *(_route(service, operation) for operation in OPERATIONS),
             Route("/openapi.json", openapi, name="openapi"),
             *([] if tools is None else [Route("/mcp", tools, methods=["POST"], name="mcp")]),
-            *page_routes(service, access, document),
+            *page_routes(service, document),
             *([] if "docs" in indexes else [Route("/docs", openapi, name="openapi")]),  # for programs
-            *opensearch_routes(service, access),
+            *opensearch_routes(service),
         ],
         exception_handlers={TermwiseError: _refused, HTTPException: _not_found},
         lifespan=lifespan,
@@ -130,12 +130,12 @@ def check_service(folders: Sequence[str], settings: ServiceSettings) -> None:
         If an index or the file of keys cannot be read.
     """
     ServedIndexes(folders)
-    Access(settings)
+    Access(settings.keys)
 
 
-def _route(service: Service, access: Access, operation: Operation) -> Route:
+def _route(service: Service, operation: Operation) -> Route:
     async def endpoint(request: Request) -> Response:
-        access.check(request, operation.role)
+        service.access.check(request, operation.role)
         return await operation.handler(service, request)
 
     return Route(operation.path, endpoint, methods=[operation.method], name=operation.name)
@@ -228,24 +228,27 @@ class ServiceMiddleware:
             logger.exception("a request failed")
             if started:
                 raise
-            record = {"type": "bug", "message": "the service failed; see its log"}
-            await _error(Request(scope), record, 500, {})(scope, receive, send_with_headers)
+            bug = {"type": "bug", "message": "the service failed; see its log"}
+            await _error(Request(scope), bug, 500, {})(scope, receive, send_with_headers)
         finally:
             self._bodies.give_back(scope)
             seconds = time.perf_counter() - begin
             route = scope.get("route")
             operation = route.name if isinstance(route, Route) and status != 405 else "unknown"
             self._metrics.count(operation, status, seconds)
-            client = scope.get("client")
-            log_request(
-                operation=operation,
-                method=scope["method"],
-                index=scope.get("termwise.index") or scope.get("path_params", {}).get("index", ""),
-                status=status,
-                seconds=seconds,
-                client=client[0] if client else "",
-                key=scope.get("termwise.key", ""),
-            )
+            if requests_log.isEnabledFor(logging.INFO):
+                client = scope.get("client")
+                record = {
+                    "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                    "operation": operation,
+                    "method": scope["method"],
+                    "index": scope.get("termwise.index") or scope.get("path_params", {}).get("index", ""),
+                    "status": status,
+                    "milliseconds": round(1000 * seconds, 3),
+                    "client": client[0] if client else "",
+                    "key": scope.get("termwise.key", ""),
+                }
+                requests_log.info(json.dumps(record))
 
 
 def _host(scope: Scope) -> str:

@@ -29,18 +29,9 @@ REQUEST = Path("request")
 def read_document(
     searcher: Searcher, record: Mapping[str, Any], doc_id: str | None, number: int = 1
 ) -> Document:
-    """Return a record as a document of an index.
+    """Return a record, as in a line of a JSON-lines collection, as a document of an index.
 
-    Parameters
-    ----------
-    searcher : Searcher
-        Of the index.
-    record : mapping of str to object
-        As a line of a JSON-lines collection: texts and attributes by name, and the identifier if `doc_id` is None.
-    doc_id : str or None
-        Identifier from the address.
-    number : int, optional
-        Line of the body, for errors.
+    `doc_id` is the identifier from the address; without one, the record has it. `number` is the line of the body.
 
     Raises
     ------

@@ -187,13 +187,7 @@ def invalid_request(
 ) -> TermwiseError:
     """Return the error for a body, for parameters or for arguments of a tool that are not as described.
 
-    Parameters
-    ----------
-    error : ValidationError
-    known : collection of str, optional
-        Names of the fields, for an error about an unknown one.
-    fix : str, optional
-        Where the fields are described.
+    `known` are the names of the fields, for an error about an unknown one; `fix` says where they are described.
     """
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if known and first["type"] == "extra_forbidden" and len(first["loc"]) == 1:

@@ -10,14 +10,16 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 from termwise.errors import ParameterError, TermwiseError
+from termwise.index import Index
 from termwise.index.manifest import NAME as INDEX
 from termwise.search import Search, Searcher
 from termwise.search.mixture_folder import NAME as MIXTURE
 from termwise.search.mixture_folder import is_mixture
 from termwise.search.opening import open_searcher
+from termwise.serve.answers import IndexAnswer, SearchedIndex
 from termwise.serve.errors import UnknownIndexError
 
 NAME = re.compile("[a-z0-9][a-z0-9._-]{0,63}")
@@ -47,6 +49,35 @@ class OpenIndex:
     def generation(self) -> int:
         """Number of the generation."""
         return self.searcher.index.manifest.generation
+
+    def about(self) -> SearchedIndex:
+        """Return what answers say about the index that was searched."""
+        documents = self.searcher.documents
+        return {"index": self.name, "generation": self.generation, "documents": documents}
+
+    def facts(self) -> IndexAnswer:
+        """Return the facts about the index that a user of the service needs."""
+        searcher = self.searcher
+        return {
+            **self.about(),
+            "model": searcher.backend.description,
+            "attributes": {name: str(kind) for name, kind in searcher.schema.items()},
+            "stores_text": searcher.index.stores_text,
+            "parts": [
+                {"name": part.name, "weight": part.weight, **_sizes(part.index)} for part in searcher.parts
+            ],
+        }
+
+
+def _sizes(index: Index) -> dict[str, Any]:
+    manifest, analyzer = index.manifest, index.manifest.encoder.analyzer
+    return {
+        "terms": manifest.terms,
+        "postings": manifest.postings,
+        "segments": len(manifest.segments),
+        "deleted": sum(segment.deletions for segment in manifest.segments),
+        "analyzer": "unknown" if analyzer is None else analyzer.name,
+    }
 
 
 class ServedIndex:
@@ -107,21 +138,16 @@ class ServedIndex:
         with self._lock:
             began = time.monotonic()
             signature = self._signature_now()
-            if signature == self._signature:
-                self.failed = False  # the folder is back
-                self._checked = began
-                return True
-            try:
-                newest = self.opened.refresh()
-            except TermwiseError as error:
-                self.failed = True
-                logger.error("the index %s cannot be read: %s", self.name, error)
-            else:
-                self.failed = False
-                self.opened = newest
-                self._signature = signature
-            self._checked = began
-            return not self.failed
+            failed = False
+            if signature != self._signature:  # else the folder is back
+                try:
+                    self.opened = self.opened.refresh()
+                    self._signature = signature
+                except TermwiseError as error:
+                    failed = True
+                    logger.error("the index %s cannot be read: %s", self.name, error)
+            self.failed, self._checked = failed, began
+            return not failed
 
     def _signature_now(self) -> Signature | None:
         try:

@@ -1,21 +1,27 @@
-"""API keys: random secrets with a role, kept as hashes in a file.
+"""API keys: random secrets with a role, kept as hashes in a file, and the access that they give.
 
 A key is ``tw_ID_SECRET``. The secret has 256 random bits, so that its SHA-256 hash needs no salt and no slow function.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import hmac
 import json
+import os
 import secrets
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, get_args
 
-from termwise.errors import MalformedRecordError, ParameterError
+from starlette.requests import Request
+
+from termwise.errors import MalformedRecordError, ParameterError, TermwiseError
 from termwise.fixes import Fix
+from termwise.serve.errors import ForbiddenError, UnknownKeyError
 from termwise.storage.atomic_file import write_bytes_whole
 from termwise.storage.safe_read import path_exists, read_input
 
@@ -23,6 +29,9 @@ Role = Literal["search", "write", "admin"]
 """What a key allows; each role includes those before it."""
 
 ROLES: tuple[Role, ...] = get_args(Role)
+
+Needed = Role | Literal["none"]
+"""What a key must allow for a request: none for all requests."""
 
 MOST_BYTES = 1 << 20
 _NO_HASH = "0" * 64
@@ -134,7 +143,78 @@ class KeyFile:
         self.path.chmod(0o600)
 
 
-def matching_key(records: dict[str, KeyRecord], key: str) -> KeyRecord | None:
+class Access:
+    """Checks the API keys of requests; without a file of keys, every request is allowed.
+
+    The file is read again when it has changed, so that new and revoked keys count at once.
+
+    Raises
+    ------
+    TermwiseError
+        If the file of keys cannot be read.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._file = None if path is None else KeyFile(path)
+        self._records = {} if self._file is None else self._file.read()
+        self._changed = 0
+
+    def check(self, request: Request, role: Needed) -> None:
+        """Check that the key of a request has a role, or a higher one.
+
+        Raises
+        ------
+        UnknownKeyError
+            If the request has no key, or an unknown one.
+        ForbiddenError
+            If the key has a lower role.
+        """
+        if self._file is None or role == "none":
+            return
+        key = given_key(request.headers.get("authorization", ""), request.headers.get("x-api-key", ""))
+        record = _matching_key(self._current(), key)
+        if record is None:
+            raise UnknownKeyError(
+                "this service needs an API key" if not key else "the API key is unknown",
+                fixes=["send the header: Authorization: Bearer KEY"],
+            )
+        request.scope["termwise.key"] = record.id
+        if ROLES.index(record.role) < ROLES.index(role):
+            raise ForbiddenError(
+                "the role of the API key does not allow this", facts=[("role", record.role), ("needed", role)]
+            )
+
+    def _current(self) -> dict[str, KeyRecord]:
+        assert self._file is not None
+        try:
+            changed = os.stat(self._file.path).st_mtime_ns
+            if changed != self._changed:
+                self._records, self._changed = self._file.read(), changed
+        except (OSError, TermwiseError):
+            self._records, self._changed = {}, 0  # without a readable file, no key is known
+        return self._records
+
+
+def given_key(authorization: str, api_key: str) -> str:
+    """Return the key of a request: a bearer token, the password of basic authentication, or the header X-API-Key.
+
+    Examples
+    --------
+    >>> given_key("Bearer tw_1_a", ""), given_key("", "tw_1_a"), given_key("Basic dXNlcjp0d18xX2E=", "")
+    ('tw_1_a', 'tw_1_a', 'tw_1_a')
+    """
+    kind, _, value = authorization.partition(" ")
+    if kind.lower() == "bearer":
+        return value.strip()
+    if kind.lower() == "basic":
+        try:
+            return base64.b64decode(value, validate=True).decode().partition(":")[2]
+        except (binascii.Error, ValueError):
+            return ""
+    return api_key
+
+
+def _matching_key(records: dict[str, KeyRecord], key: str) -> KeyRecord | None:
     """Return the record of a key, or None; unknown identifiers take as long as wrong secrets."""
     kind, _, rest = key.partition("_")
     identity, _, secret = rest.partition("_")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit
 
 from mcp.server.lowlevel import Server
@@ -30,7 +29,6 @@ from starlette.types import Message, Receive, Scope, Send
 from termwise._version import __version__
 from termwise.errors import TermwiseError
 from termwise.serve import answers
-from termwise.serve.access import Access
 from termwise.serve.bodies import body_of, json_bytes, parsed_json
 from termwise.serve.documents import document_record
 from termwise.serve.errors import ForbiddenError, ServiceError, error_record, invalid_request, status_of
@@ -51,17 +49,36 @@ A filter is a condition on attributes, such as: lang = "de" and price < 20 and t
 """
 
 
-class _Arguments(BaseModel):
+class _Tool(BaseModel):
+    """A tool with its arguments; the class variables describe it, `answer` is the type of its answer."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    name: ClassVar[str]
+    title: ClassVar[str]
+    description: ClassVar[str]
+    answer: ClassVar[Any]
+
     index: str = Field("", description="Name of the index.")
+
+    def call(self, opened: OpenIndex, settings: ServiceSettings) -> Any:
+        """Return the answer of the tool."""
+        raise NotImplementedError
 
     def fields(self) -> dict[str, Any]:
         """Return the arguments besides the index."""
         return self.model_dump(exclude={"index"})
 
 
-class _SearchArguments(_Arguments):
+class _Search(_Tool):
+    name = "search"
+    title = "Search"
+    description = (
+        "Find documents for a query, the best first, each with its identifier, score, attributes and an excerpt in "
+        "which marks are the places of the words of the query."
+    )
+    answer = answers.SearchAnswer
+
     query: str | None = Field(
         None,
         description="Words to search for; without it, all documents that fulfil the conditions are results.",
@@ -79,24 +96,69 @@ class _SearchArguments(_Arguments):
     fuzzy: bool = Field(False, description="Also search for words of similar spelling.")
     text: bool = Field(False, description="Return the whole text of each result, besides an excerpt.")
 
+    def call(self, opened: OpenIndex, settings: ServiceSettings) -> Any:
+        return _searched(opened, self.fields(), settings)
 
-class _SimilarArguments(_Arguments):
+
+class _Get(_Tool):
+    name = "get"
+    title = "Get a document"
+    description = "Read one document: its whole text and its attributes."
+    answer = answers.DocumentAnswer
+
+    doc_id: Identifier = Field(description="Identifier of the document, as in a result of search.")
+
+    def call(self, opened: OpenIndex, settings: ServiceSettings) -> Any:
+        return document_record(opened.searcher, self.doc_id)
+
+
+class _Explain(_Tool):
+    name = "explain"
+    title = "Explain a score"
+    description = (
+        "Show why a document has its score for a query: the contribution of each term, where the term comes from (in "
+        "the query, or added by the model), and the rank of the document."
+    )
+    answer = answers.ExplainAnswer
+
+    query: str = Field(description="The query of the search.")
+    doc_id: Identifier = Field(description="Identifier of the document.")
+
+    def call(self, opened: OpenIndex, settings: ServiceSettings) -> Any:
+        request = ExplainRequest.model_validate({**self.fields(), "competitors": 0})  # with the rank
+        return explain(opened, request, settings)
+
+
+class _Similar(_Tool):
+    name = "similar"
+    title = "Find similar documents"
+    description = (
+        "Find documents that are like a document of the index, or like a text, the most similar first, each with an "
+        "excerpt in which marks are the places of words of the example."
+    )
+    answer = answers.SearchAnswer
+
     doc_id: Identifier | None = Field(None, description="Identifier of the example; give this or text.")
     text: str | None = Field(None, description="A text as the example; give this or doc_id.")
     k: int = Field(5, ge=1, description="Number of results.")
     filter: str | None = Field(None, description="Condition on attributes.")
 
-
-class _GetArguments(_Arguments):
-    doc_id: Identifier = Field(description="Identifier of the document, as in a result of search.")
-
-
-class _ExplainArguments(_Arguments):
-    query: str = Field(description="The query of the search.")
-    doc_id: Identifier = Field(description="Identifier of the document.")
+    def call(self, opened: OpenIndex, settings: ServiceSettings) -> Any:
+        if self.doc_id is None and self.text is None:
+            raise ServiceError("an example is one of doc_id and text")
+        fields = {"like": self.doc_id, "like_text": self.text, "k": self.k, "filter": self.filter}
+        return _searched(opened, fields, settings)
 
 
-class _FacetsArguments(_Arguments):
+class _Facets(_Tool):
+    name = "facets"
+    title = "Count values of attributes"
+    description = (
+        "Count how many documents have each value of some attributes, over the matches of a query or "
+        "over all documents."
+    )
+    answer = answers.FacetsAnswer
+
     facets: Annotated[Names, Field(min_length=1)] = Field(description="Attributes whose values are counted.")
     query: str | None = Field(
         None, description="Count only matches of this query; without it, all documents."
@@ -104,105 +166,22 @@ class _FacetsArguments(_Arguments):
     filter: str | None = Field(None, description="Condition on attributes.")
     facet_values: int = Field(10, ge=1, description="Values of each attribute, the most frequent ones.")
 
-
-@dataclass(frozen=True)
-class _Tool:
-    """A tool: its arguments besides the index, the type of its answer, and the function that computes it."""
-
-    name: str
-    title: str
-    description: str
-    arguments: type[_Arguments]
-    answer: Any
-    call: Callable[[OpenIndex, Any, ServiceSettings], Any]
+    def call(self, opened: OpenIndex, settings: ServiceSettings) -> Any:
+        return facets(opened, FacetsRequest.model_validate(self.fields()), settings)
 
 
-def _search(opened: OpenIndex, asked: _SearchArguments, settings: ServiceSettings) -> Any:
+def _searched(opened: OpenIndex, fields: dict[str, Any], settings: ServiceSettings) -> Any:
+    """Return the answer to a search, with excerpts if the index has texts."""
     highlight = opened.searcher.index.stores_text
-    request = SearchRequest.model_validate({**asked.fields(), "highlight": highlight})
-    return search(opened, request, settings)
+    request = SearchRequest.model_validate({**fields, "highlight": highlight})
+    return search(opened, request, settings).answer
 
 
-def _similar(opened: OpenIndex, asked: _SimilarArguments, settings: ServiceSettings) -> Any:
-    fields = asked.fields()
-    if asked.doc_id is None and asked.text is None:
-        raise ServiceError("an example is one of doc_id and text")
-    fields["highlight"] = opened.searcher.index.stores_text
-    request = SearchRequest.model_validate(
-        {"like": fields.pop("doc_id"), "like_text": fields.pop("text"), **fields}
-    )
-    return search(opened, request, settings)
-
-
-def _get(opened: OpenIndex, asked: _GetArguments, settings: ServiceSettings) -> Any:
-    return document_record(opened.searcher, asked.doc_id)
-
-
-def _explain(opened: OpenIndex, asked: _ExplainArguments, settings: ServiceSettings) -> Any:
-    request = ExplainRequest.model_validate({**asked.fields(), "competitors": 0})  # with the rank
-    return explain(opened, request, settings)
-
-
-def _facets(opened: OpenIndex, asked: _FacetsArguments, settings: ServiceSettings) -> Any:
-    return facets(opened, FacetsRequest.model_validate(asked.fields()), settings)
-
-
-TOOLS = (
-    _Tool(
-        "search",
-        "Search",
-        "Find documents for a query, the best first, each with its identifier, score, attributes and an excerpt in "
-        "which marks are the places of the words of the query.",
-        _SearchArguments,
-        answers.SearchAnswer,
-        _search,
-    ),
-    _Tool(
-        "get",
-        "Get a document",
-        "Read one document: its whole text and its attributes.",
-        _GetArguments,
-        answers.DocumentAnswer,
-        _get,
-    ),
-    _Tool(
-        "explain",
-        "Explain a score",
-        "Show why a document has its score for a query: the contribution of each term, where the term comes from (in "
-        "the query, or added by the model), and the rank of the document.",
-        _ExplainArguments,
-        answers.ExplainAnswer,
-        _explain,
-    ),
-    _Tool(
-        "similar",
-        "Find similar documents",
-        "Find documents that are like a document of the index, or like a text, the most similar first, each with an "
-        "excerpt in which marks are the places of words of the example.",
-        _SimilarArguments,
-        answers.SearchAnswer,
-        _similar,
-    ),
-    _Tool(
-        "facets",
-        "Count values of attributes",
-        "Count how many documents have each value of some attributes, over the matches of a query or "
-        "over all documents.",
-        _FacetsArguments,
-        answers.FacetsAnswer,
-        _facets,
-    ),
-)
+TOOLS: tuple[type[_Tool], ...] = (_Search, _Get, _Explain, _Similar, _Facets)
 
 
 def tools_server(service: Service) -> Server[Any]:
-    """Return the server of the tools, for any transport.
-
-    Parameters
-    ----------
-    service : Service
-        Its indexes are searched in its threads, within its limits.
-    """
+    """Return the server of the tools, for any transport; indexes are searched in the threads of the service."""
     names = [served.name for served in service.indexes]
     listed = [_listed(tool, names) for tool in TOOLS]
     by_name = {tool.name: tool for tool in TOOLS}
@@ -235,28 +214,28 @@ def tools_server(service: Service) -> Server[Any]:
     )
 
 
-async def _answer(service: Service, tool: _Tool, given: dict[str, Any]) -> str:
+async def _answer(service: Service, tool: type[_Tool], given: dict[str, Any]) -> str:
     """Return the answer of a tool as JSON."""
     try:
-        arguments = tool.arguments.model_validate(given)
+        asked = tool.model_validate(given)
     except ValidationError as error:
         raise invalid_request(
-            error, known=tool.arguments.model_fields, fix="see the input schema of the tool"
+            error, known=tool.model_fields, fix="see the input schema of the tool"
         ) from None
     names = [served.name for served in service.indexes]
-    if not arguments.index and len(names) > 1:
+    if not asked.index and len(names) > 1:
         raise ServiceError("the argument index is necessary", facts=[("known", ", ".join(names))])
-    served = service.indexes[arguments.index or names[0]]
+    served = service.indexes[asked.index or names[0]]
 
     def work() -> str:
-        return json_bytes(tool.call(served.current(), arguments, service.settings)).decode()
+        return json_bytes(asked.call(served.current(), service.settings)).decode()
 
     return await service.pool.run(work)
 
 
-def _listed(tool: _Tool, indexes: Sequence[str]) -> Tool:
+def _listed(tool: type[_Tool], indexes: Sequence[str]) -> Tool:
     """Return the description of a tool, with the names of the indexes; a single index need not be named."""
-    schema = tool.arguments.model_json_schema()
+    schema = tool.model_json_schema()
     del schema["title"]
     schema["properties"]["index"]["enum"] = list(indexes)
     if len(indexes) == 1:
@@ -324,17 +303,11 @@ class ToolsEndpoint:
     """The tools over streamable HTTP: an ASGI application for one address.
 
     Each request is answered alone, in JSON, so that any process of the service can answer it, and no connection stays
-    open. Keys, limits and errors are those of the service.
-
-    Parameters
-    ----------
-    service : Service
-    access : Access
-        A key needs the role search.
+    open. Limits and errors are those of the service; a key needs the role search.
     """
 
-    def __init__(self, service: Service, access: Access) -> None:
-        self._access = access
+    def __init__(self, service: Service) -> None:
+        self._access = service.access
         self._most = service.settings.search_body
         self.manager = StreamableHTTPSessionManager(
             tools_server(service), json_response=True, stateless=True, max_request_body_size=self._most
@@ -356,13 +329,7 @@ class ToolsEndpoint:
 
 
 def _check_origin(request: Request) -> None:
-    """Check that a request of a browser comes from a page of this service.
-
-    Raises
-    ------
-    ForbiddenError
-        If it comes from another site.
-    """
+    """Refuse a request of a browser that comes from a page of another site."""
     origin = request.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower():
         raise ForbiddenError("pages of other sites may not use this service", facts=[("origin", origin)])

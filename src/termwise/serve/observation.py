@@ -1,12 +1,10 @@
-"""Metrics in the form of Prometheus, and the request log."""
+"""Metrics in the form of Prometheus, and the log."""
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
@@ -107,29 +105,3 @@ def _of_all_processes(folder: str) -> CollectorRegistry:
     registry = CollectorRegistry()
     MultiProcessCollector(registry, folder)
     return registry
-
-
-def log_request(
-    *,
-    operation: str,
-    method: str,
-    index: str,
-    status: int,
-    seconds: float,
-    client: str,
-    key: str,
-) -> None:
-    """Write a line of the log, without texts of queries and documents."""
-    if not requests_log.isEnabledFor(logging.INFO):
-        return
-    record = {
-        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "operation": operation,
-        "method": method,
-        "index": index,
-        "status": status,
-        "milliseconds": round(1000 * seconds, 3),
-        "client": client,
-        "key": key,
-    }
-    requests_log.info(json.dumps(record))

@@ -31,17 +31,13 @@ _WITHOUT_BODY = {408, 413, 415}
 
 def openapi_document(operations: Sequence[Operation], indexes: Sequence[str] | None) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of some operations on the indexes with some names; None if these are secret."""
-    kinds: list[Any] = [answers.ErrorAnswer]
-    for operation in operations:
-        kinds += [each for each in (operation.answer, operation.body) if each is not None]
-    distinct = list(
-        dict.fromkeys(kind for kind in kinds if kind is not str and not hasattr(kind, "__origin__"))
-    )
+    kinds = [answers.ErrorAnswer, *(kind for each in operations for kind in (each.answer, each.body))]
     schemas: dict[str, Any] = {}
-    for kind in distinct:
-        schema = TypeAdapter(kind).json_schema(ref_template=_REF)
-        schemas |= schema.pop("$defs", {})
-        schemas[kind.__name__] = schema
+    for kind in dict.fromkeys(kinds):
+        if isinstance(kind, type) and kind is not str:
+            schema = TypeAdapter(kind).json_schema(ref_template=_REF)
+            schemas |= schema.pop("$defs", {})
+            schemas[kind.__name__] = schema
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         path = _PLACE.sub(r"{\1}", operation.path)
@@ -104,18 +100,8 @@ def _path_parameters(operation: Operation, indexes: Sequence[str] | None) -> lis
 
 
 def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
-    if isinstance(operation.parameters, tuple):
-        return [
-            {
-                "name": each.name,
-                "in": "query",
-                "required": each.required,
-                "schema": each.schema,
-                "description": each.description,
-            }
-            for each in operation.parameters
-        ]
-    schema = TypeAdapter(operation.parameters).json_schema(ref_template=_REF)
+    given = operation.parameters
+    schema = TypeAdapter(given).json_schema(ref_template=_REF) if isinstance(given, type) else given
     return [
         {
             "name": name,
@@ -124,7 +110,7 @@ def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
             "schema": {key: value for key, value in field.items() if key != "description"},
             "description": field.get("description", ""),
         }
-        for name, field in schema["properties"].items()
+        for name, field in schema.get("properties", {}).items()
     ]
 
 
@@ -146,6 +132,6 @@ def _media_type(operation: Operation) -> str:
 def _schema(kind: Any) -> dict[str, Any]:
     if kind is str:
         return {"type": "string"}
-    if hasattr(kind, "__origin__"):
+    if not isinstance(kind, type):
         return {"type": "object", "additionalProperties": True}
     return {"$ref": _REF.format(model=kind.__name__)}

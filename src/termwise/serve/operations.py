@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import Response
 
-from termwise.serve.keys import Role as KeyRole
+from termwise.serve.keys import Needed
 from termwise.serve.service import Service
 
 
@@ -30,32 +30,10 @@ class AnyText(Convertor[str]):
 
 register_url_convertor("any", AnyText())  # that of Starlette stops at a line end, and finds another document
 
-Role = KeyRole | Literal["none"]
-"""What a key must allow for a request: none for all requests."""
-
 Handler = Callable[[Service, Request], Awaitable[Response]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parameter:
-    """Parameter of an address, besides those of the path.
-
-    Attributes
-    ----------
-    name : str
-    schema : dict
-        JSON schema of its value.
-    description : str
-    required : bool
-    """
-
-    name: str
-    schema: dict[str, Any]
-    description: str
-    required: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Operation:
     """One operation.
 
@@ -67,28 +45,28 @@ class Operation:
     name : str
         Identifier in the OpenAPI document.
     summary : str
-    role : Role
     handler : Handler
     answer : type
         Typed dictionary of the answer; str for text.
+    role : Needed
     body : type or None
         Model of the body.
     body_lines : bool
         Whether the body has one JSON object on each line.
     example : dict or None
         Example of a body.
-    parameters : tuple of Parameter, or a model
-        Parameters of the address.
+    parameters : dict, or a model
+        JSON schema of an object with the parameters of the address besides those of the path, or their model.
     """
 
     method: str
     path: str
     name: str
     summary: str
-    role: Role
     handler: Handler
     answer: Any
+    role: Needed = "search"
     body: Any = None
     body_lines: bool = False
     example: dict[str, Any] | None = None
-    parameters: tuple[Parameter, ...] | type = ()
+    parameters: dict[str, Any] | type = field(default_factory=dict)

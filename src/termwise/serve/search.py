@@ -1,11 +1,14 @@
-"""Searches of a service: from a request to an answer, for the HTTP API, the page and the tools of assistants."""
+"""Searches of a service: from a request to an answer, for the HTTP API, the page and the tools of assistants.
+
+A request over a limit, or one that the index cannot answer, is a `TermwiseError`.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import NamedTuple
+from dataclasses import asdict, is_dataclass
+from typing import Any, NamedTuple, cast
 
 from termwise.attributes.json_values import json_attributes
 from termwise.errors import ParameterError
@@ -17,6 +20,7 @@ from termwise.search import Hit, Results, Searcher, Snippet
 from termwise.serve.answers import (
     Excerpt,
     ExplainAnswer,
+    ExplanationAnswer,
     FacetsAnswer,
     FacetValue,
     FusedSearchAnswer,
@@ -26,7 +30,6 @@ from termwise.serve.answers import (
     SuggestAnswer,
 )
 from termwise.serve.documents import texts_by_field
-from termwise.serve.explanations import explanation_record
 from termwise.serve.indexes import OpenIndex, ServedIndexes
 from termwise.serve.requests import ExplainRequest, FacetsRequest, FusedSearchRequest, SearchRequest
 from termwise.serve.search_pool import check_deadline
@@ -56,37 +59,8 @@ class Found(NamedTuple):
         return self.answer
 
 
-def search(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings) -> SearchAnswer:
-    """Search one index.
-
-    Parameters
-    ----------
-    opened : OpenIndex
-    request : SearchRequest
-    settings : ServiceSettings
-        Limits of requests.
-
-    Returns
-    -------
-    dict
-        JSON-like data: name and generation of the index, results, facets, suggestions, and the time of the search.
-
-    Raises
-    ------
-    TermwiseError
-        If the request is over a limit, or the index cannot answer it.
-    """
-    return find(opened, request, settings).explained()
-
-
-def find(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings) -> Found:
-    """Search one index; the answer has no explanations.
-
-    Raises
-    ------
-    TermwiseError
-        See `search`.
-    """
+def search(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings) -> Found:
+    """Search one index; the answer has no explanations."""
     begin = time.perf_counter()
     _check_limits(request, settings)
     searcher = opened.searcher
@@ -133,13 +107,7 @@ def _hits(searcher: Searcher, results: Results, request: SearchRequest) -> list[
 
 
 def count(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings) -> int:
-    """Return the number of documents that a search matches.
-
-    Raises
-    ------
-    TermwiseError
-        See `search`.
-    """
+    """Return the number of documents that a search matches."""
     _check_limits(request, settings)
     return opened.searcher.search(request.search()).count()
 
@@ -151,11 +119,6 @@ def fused_search(
 
     The score of a document in an index that does not find it is the lowest score of the index for the query. Attributes
     and texts of a result are those of the first index that has the document.
-
-    Raises
-    ------
-    TermwiseError
-        See `search`.
     """
     begin = time.perf_counter()
     _check_length("query", request.query, settings.max_query)
@@ -177,10 +140,7 @@ def fused_search(
         run = fuse(runs, weights, missing="minimum", scaling=request.normalisation, documents="union")
     ranking = run["q"].top(request.k)
     return {
-        "indexes": [
-            {"index": name, "generation": each.generation, "documents": each.searcher.documents}
-            for name, each in opened.items()
-        ],
+        "indexes": [each.about() for each in opened.values()],
         "normalisation": request.normalisation,
         "hits": _fused_hits(searchers, ranking, runs, request.show),
         "milliseconds": round(1000 * (time.perf_counter() - begin), 3),
@@ -211,25 +171,13 @@ def _fused_hits(
 
 
 def explain(opened: OpenIndex, request: ExplainRequest, settings: ServiceSettings) -> ExplainAnswer:
-    """Explain the score of one document.
-
-    Raises
-    ------
-    TermwiseError
-        See `search`.
-    """
+    """Explain the score of one document."""
     record = explanation_record(explanation_of(opened, request, settings), texts=request.text)
     return {"index": opened.name, "generation": opened.generation, "explanation": record}
 
 
 def explanation_of(opened: OpenIndex, request: ExplainRequest, settings: ServiceSettings) -> Explanation:
-    """Return the explanation of the score of one document.
-
-    Raises
-    ------
-    TermwiseError
-        See `search`.
-    """
+    """Return the explanation of the score of one document."""
     _check_length("query", request.query or "", settings.max_query)
     asked = request.search()
     if asked.query is None and asked.like is None:
@@ -238,23 +186,46 @@ def explanation_of(opened: OpenIndex, request: ExplainRequest, settings: Service
     return explanation
 
 
-def facets(opened: OpenIndex, request: FacetsRequest, settings: ServiceSettings) -> FacetsAnswer:
-    """Count the values of attributes over the matches of a query, or over all documents.
+def explanation_record(explanation: Explanation, *, texts: bool = False) -> ExplanationAnswer:
+    """Return an explanation as JSON-like data; with `texts`, also the query and the text that spans are positions in.
 
-    Raises
-    ------
-    TermwiseError
-        See `search`.
+    Examples
+    --------
+    >>> from termwise.explain import Contribution
+    >>> part = Contribution("tea", "exact", 2.0, 1.5, 3.0, ((0, 3),))
+    >>> record = explanation_record(Explanation("tea", "sencha", 3.0, 0.0, (part,), (), "Green tea"))
+    >>> record["contributions"]
+    [{'term': 'tea', 'origin': 'exact', 'query_weight': 2.0, 'weight': 1.5, 'score': 3.0, 'query_spans': [[0, 3]]}]
+    >>> sorted(record)
+    ['constant', 'contributions', 'doc_id', 'score']
     """
+    record = _filled(vars(explanation))
+    for filled, part in zip(record.get("parts", ()), explanation.parts, strict=True):
+        filled |= {"scale": part.scale, "shift": part.shift}
+    for name in ("index", "centred", *(() if texts else ("query", "text"))):
+        record.pop(name, None)
+    for part in record.setdefault("contributions", []):
+        del part["mean"]  # of a centred explanation
+        if "part" not in part:
+            del part["scale"]
+    return cast(ExplanationAnswer, record)
+
+
+def _filled(value: Any) -> Any:
+    """Return records as JSON-like data, without empty values."""
+    if is_dataclass(value):
+        value = vars(value)
+    if isinstance(value, dict):
+        return {name: _filled(each) for name, each in value.items() if each not in (None, (), "")}
+    return [_filled(each) for each in value] if isinstance(value, tuple) else value
+
+
+def facets(opened: OpenIndex, request: FacetsRequest, settings: ServiceSettings) -> FacetsAnswer:
+    """Count the values of attributes over the matches of a query, or over all documents."""
     _check_length("query", request.query or "", settings.max_query)
     _check_facets(request, settings)
     counts = opened.searcher.search(request.search()).facets()
-    return {
-        "index": opened.name,
-        "generation": opened.generation,
-        "documents": opened.searcher.documents,
-        "facets": _facet_records(counts),
-    }
+    return {**opened.about(), "facets": _facet_records(counts)}
 
 
 def suggest(searcher: Searcher, text: str, settings: ServiceSettings) -> SuggestAnswer:

@@ -163,11 +163,7 @@ def listen(host: str, port: int) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
         listening.listen(BACKLOG)
-    except (
-        OSError,
-        TypeError,
-        ValueError,
-    ) as error:  # Python raises TypeError for a host with a null character
+    except (OSError, TypeError, ValueError) as error:  # TypeError: for a host with a null character
         listening.close()
         used = isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES)
         raise ParameterError(

@@ -10,6 +10,7 @@ from termwise.serve.bodies import BodyBudget
 from termwise.serve.changes import Change, ChangeQueue, Outcome
 from termwise.serve.errors import DeadlineError, ForbiddenError, OverloadError
 from termwise.serve.indexes import ServedIndex, ServedIndexes
+from termwise.serve.keys import Access
 from termwise.serve.search_pool import SearchPool
 from termwise.serve.settings import ServiceSettings
 
@@ -17,7 +18,7 @@ T = TypeVar("T")
 
 
 class Service:
-    """Open indexes with the threads that search and change them.
+    """Open indexes with the threads that search and change them, and the access of requests.
 
     Parameters
     ----------
@@ -28,7 +29,7 @@ class Service:
     Raises
     ------
     TermwiseError
-        If an index cannot be opened.
+        If an index cannot be opened, or the file of keys cannot be read.
     """
 
     def __init__(self, folders: Sequence[str], settings: ServiceSettings | None = None) -> None:
@@ -36,6 +37,7 @@ class Service:
         self.indexes = ServedIndexes(folders, refresh_interval=self.settings.refresh_interval)
         for served in self.indexes:
             served.warm_up()
+        self.access = Access(self.settings.keys)
         self.pool = SearchPool(self.settings.threads, self.settings.queue, self.settings.timeout)
         self.bodies = BodyBudget(max(self.settings.max_bodies, self.settings.max_body))
         self._slow = asyncio.Lock()

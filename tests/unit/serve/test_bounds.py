@@ -31,7 +31,6 @@ from termwise.serve.app import check_service
 from termwise.serve.bodies import BodyBudget
 from termwise.serve.changes import ChangeQueue, Put
 from termwise.serve.errors import DeadlineError, OverloadError
-from termwise.serve.index_facts import index_facts
 from termwise.serve.indexes import ServedIndex
 from termwise.serve.requests import ExplainRequest, SearchRequest
 from termwise.serve.search_pool import SearchPool, check_deadline
@@ -56,12 +55,14 @@ WORK: dict[str, Callable[[ServedIndex, Settings], object]] = {
     "explanation": lambda index, settings: search.explain(
         index.current(), ExplainRequest(query="tea", doc_id="assam", competitors=1), settings
     ),
-    "facts": lambda index, settings: index_facts(index),
+    "facts": lambda index, settings: index.current().facts(),
 }
 
 
 def _search(request: dict[str, Any]) -> Callable[[ServedIndex, Settings], object]:
-    return lambda index, settings: search.search(index.current(), SearchRequest(**request), settings)
+    return lambda index, settings: search.search(
+        index.current(), SearchRequest(**request), settings
+    ).explained()
 
 
 @pytest.mark.parametrize("name", [*SEARCHES, *WORK])

@@ -82,9 +82,5 @@ def opensearch_error(error: TermwiseError) -> dict[str, Any]:
     >>> opensearch_error(UnsupportedError.of("query", "wildcard", ["match", "term"]))["error"]["reason"]
     'query [wildcard] is not supported (supported: match, term)'
     """
-    return error_answer(cause_of(error), status_of(error))
-
-
-def error_answer(cause: dict[str, str], status: int) -> dict[str, Any]:
-    """Return the answer for the type and reason of an error, with its status."""
-    return {"error": {"root_cause": [cause], **cause}, "status": status}
+    cause = cause_of(error)
+    return {"error": {"root_cause": [cause], **cause}, "status": status_of(error)}

@@ -18,7 +18,6 @@ from starlette.types import Scope
 from termwise._version import __version__
 from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError
-from termwise.serve.access import Access
 from termwise.serve.bodies import JSON, NDJSON, JsonAnswer, body_of, parsed_json, refuse_repeated
 from termwise.serve.changes import Change, Delete
 from termwise.serve.documents import document_record
@@ -31,13 +30,14 @@ from termwise.serve.errors import (
     status_of,
 )
 from termwise.serve.indexes import ServedIndex
+from termwise.serve.keys import Needed
 from termwise.serve.opensearch.documents import by_index, new_id, outcome_answer, put, read_bulk, update
 from termwise.serve.opensearch.errors import IndexExistsError, UnsupportedError, cause_of, opensearch_error
 from termwise.serve.opensearch.fields import SOURCE_PARAMETERS, Fields, SourceFilter
 from termwise.serve.opensearch.json_checks import flag, identifier, known_keys, record, several, text, texts
 from termwise.serve.opensearch.search import SHARDS, count, explain, search, to_delete
 from termwise.serve.opensearch.search_body import SEARCH_PARAMETERS
-from termwise.serve.operations import Handler, Role
+from termwise.serve.operations import Handler
 from termwise.serve.service import Service
 from termwise.serve.settings import ServiceSettings
 
@@ -65,19 +65,12 @@ COSMETIC = frozenset(
 """Parameters that change no result of one index on one machine; they are ignored."""
 
 
-def info_route(service: Service, access: Access) -> Route:
-    """Return the route of ``/`` for clients that do not ask for HTML."""
-    return _ForPrograms(
-        "/", _endpoint(service, access, "search", _info), methods=["GET"], name="opensearch_info"
-    )
-
-
-def opensearch_routes(service: Service, access: Access) -> list[Route]:
-    """Return the routes of all other addresses; they come after those of the service's own API."""
+def opensearch_routes(service: Service) -> list[Route]:
+    """Return the routes; they come after those of the service's own API, and of the page for browsers."""
     names = frozenset(served.name for served in service.indexes)
     routes: list[Route] = []
     for name, methods, paths, role, handler in _TABLE:
-        endpoint = _endpoint(service, access, role, handler)
+        endpoint = _endpoint(service, role, handler)
         for path in paths.split():
             given: dict[str, Any] = {"methods": methods.split(), "name": f"opensearch_{name}"}
             routes.append(
@@ -105,19 +98,10 @@ class _OfIndex(Route):
         return Match.NONE, {}
 
 
-class _ForPrograms(Route):
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Match requests that do not accept HTML."""
-        accepted = dict(scope.get("headers", ())).get(b"accept", b"")
-        return (Match.NONE, {}) if b"text/html" in accepted else super().matches(scope)
-
-
-def _endpoint(
-    service: Service, access: Access, role: Role, handler: Handler
-) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(service: Service, role: Needed, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         try:
-            access.check(request, role)
+            service.access.check(request, role)
             return await handler(service, request)
         except TermwiseError as error:
             log_failure(error)
@@ -480,7 +464,8 @@ async def _unsupported(service: Service, request: Request) -> Response:
     )
 
 
-_TABLE: tuple[tuple[str, str, str, Role, Handler], ...] = (
+_TABLE: tuple[tuple[str, str, str, Needed, Handler], ...] = (
+    ("info", "GET", "/", "search", _info),
     ("search", "GET POST", "/_search /{index}/_search", "search", _search),
     ("msearch", "GET POST", "/_msearch /{index}/_msearch", "search", _several_searches),
     ("count", "GET POST", "/_count /{index}/_count", "search", _count),

@@ -33,17 +33,7 @@ SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
 def search(
     opened: OpenIndex, body: object, parameters: Mapping[str, str], settings: ServiceSettings
 ) -> dict[str, Any]:
-    """Answer a search.
-
-    Parameters
-    ----------
-    opened : OpenIndex
-    body : object
-        JSON value.
-    parameters : mapping of str to str
-        Of the address.
-    settings : ServiceSettings
-        Limits.
+    """Answer a search with a JSON value as its body, and the parameters of the address.
 
     Raises
     ------
@@ -67,7 +57,7 @@ def search(
         text=any(asked.source.wants(name) for name in fields.texts),
         explain=asked.explain,
     )
-    found = own.find(opened, request, settings)
+    found = own.search(opened, request, settings)
     own_answer = found.explained()
     hits = own_answer["hits"][: asked.size]
     highlighted = _highlighted(found.results, asked, fields, hits)
@@ -116,7 +106,7 @@ def to_delete(opened: OpenIndex, body: object, settings: ServiceSettings) -> lis
         fix = "require words: put match with operator and, or match_phrase, into the filter of a bool"
         raise UnsupportedError.of("in a deletion, a clause that", "ranks by words", ["conditions"], fix)
     request = _request(query, k=most, show=[], total=True)
-    found = own.search(opened, request, replace(settings, max_results=most))
+    found = own.search(opened, request, replace(settings, max_results=most)).answer
     if found["total"] > most:
         raise TooLargeError(
             "more documents fulfil the query than one request changes",
@@ -143,7 +133,7 @@ def explain(
     request = _request(
         TranslatedQuery({**query.request, "candidates": alone}), k=1, explain=True, text=source is not None
     )
-    hits = own.search(opened, request, settings)["hits"]
+    hits = own.search(opened, request, settings).explained()["hits"]
     matched = bool(hits) and (not query.ranks or _shares_a_term(hits[0]["explanation"]))
     answer: dict[str, Any] = {
         "_index": opened.name,

@@ -115,18 +115,7 @@ class SearchBody:
 def read_search(
     body: object, parameters: Mapping[str, str], searcher: Searcher, settings: ServiceSettings
 ) -> SearchBody:
-    """Read a search.
-
-    Parameters
-    ----------
-    body : object
-        JSON value.
-    parameters : mapping of str to str
-        Parameters of the address, which override the body.
-    searcher : Searcher
-        Of the index.
-    settings : ServiceSettings
-        Limits.
+    """Read a search; the parameters of the address override the body, which is a JSON value.
 
     Raises
     ------

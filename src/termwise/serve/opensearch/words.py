@@ -71,9 +71,7 @@ class Words:
         """Return the words or the phrase, as conditions on texts."""
         if self.phrase:
             return [self.text] if analyzer.tokens(self.text) else []
-        if (
-            analyzer.vocabulary is not None
-        ):  # tokens are pieces, of which a text can have those of other words
+        if analyzer.vocabulary is not None:  # tokens are pieces; a text can have those of other words
             return [each for each in dict.fromkeys(self.text.split()) if analyzer.tokens(each)]
         firsts = {token: spans[0] for token, spans in analyzer.analyze(self.text).spans_by_token().items()}
         return [self.text[start:end] for start, end in sorted(firsts.values())]

@@ -128,7 +128,7 @@ class SearchAddress:
                 conditions.append({"field": name, **_at_most(schema[name], name, high)})
         return {"and": conditions} if conditions else None
 
-    def url(self, path: str = "/", **changes: Any) -> str:
+    def url(self, **changes: Any) -> str:
         """Return the address of this search, with changes; another page than the first has to be named.
 
         Examples
@@ -136,7 +136,7 @@ class SearchAddress:
         >>> SearchAddress(index="shop", query="green tea", sort="price").url(sort="")
         '/?index=shop&q=green+tea'
         """
-        return address_of(path, replace(self, **{"page": 1, **changes})._parameters())
+        return address_of("/", replace(self, **{"page": 1, **changes})._parameters())
 
     def document_url(self, doc_id: str) -> str:
         """Return the address of a document, with the search that found it.

@@ -22,25 +22,20 @@ class Field(NamedTuple):
 def described(document: Mapping[str, Any], base: str, index: str) -> list[dict[str, Any]]:
     """Return the operations of an OpenAPI document for the template.
 
-    Parameters
-    ----------
-    document : mapping
-    base : str
-        Start of the addresses of example requests.
-    index : str
-        Name of an index for example requests.
+    Example requests have addresses that start with `base`, and the name `index`.
     """
-    schemas = document.get("components", {}).get("schemas", {})
+    schemas = document["components"]["schemas"]
     operations = []
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            media_type, body = _body(operation, schemas)
+            media_type, body = _content(operation.get("requestBody", {}), schemas)
+            _, answer = _content(operation["responses"]["200"], schemas)
             operations.append(
                 {
                     "id": operation["operationId"],
                     "method": method.upper(),
                     "path": path,
-                    "summary": operation.get("summary", ""),
+                    "summary": operation["summary"],
                     "description": operation.get("description", ""),
                     "parameters": [
                         Field(
@@ -50,14 +45,14 @@ def described(document: Mapping[str, Any], base: str, index: str) -> list[dict[s
                             _default(each["schema"]),
                             each.get("description", "") or ("part of the path" * (each["in"] == "path")),
                         )
-                        for each in operation.get("parameters", ())
+                        for each in operation["parameters"]
                     ],
                     "body": _fields(body),
                     "media_type": media_type,
-                    "answer": _fields(_answer(operation, schemas)),
+                    "answer": _fields(answer),
                     "errors": [
                         (status, each["description"])
-                        for status, each in operation.get("responses", {}).items()
+                        for status, each in operation["responses"].items()
                         if not status.startswith("2")
                     ],
                     "example": _curl(method.upper(), base, path, operation, media_type, body, index),
@@ -66,21 +61,12 @@ def described(document: Mapping[str, Any], base: str, index: str) -> list[dict[s
     return operations
 
 
-def _body(operation: Mapping[str, Any], schemas: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
-        return media_type, _resolved(content["schema"], schemas)
+def _content(part: Mapping[str, Any], schemas: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return media type and schema of the content of a request or an answer; empty without any."""
+    for media_type, content in part.get("content", {}).items():
+        name = str(content["schema"].get("$ref", "")).rpartition("/")[2]
+        return media_type, schemas[name] if name else content["schema"]
     return "", {}
-
-
-def _answer(operation: Mapping[str, Any], schemas: Mapping[str, Any]) -> Mapping[str, Any]:
-    for content in operation.get("responses", {}).get("200", {}).get("content", {}).values():
-        return _resolved(content.get("schema", {}), schemas)
-    return {}
-
-
-def _resolved(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Mapping[str, Any]:
-    name = str(schema.get("$ref", "")).rpartition("/")[2]
-    return schemas.get(name, {}) if name else schema
 
 
 def _fields(schema: Mapping[str, Any]) -> list[Field]:
@@ -130,7 +116,7 @@ def _curl(
     path = path.replace("{index}", index).replace("{doc_id}", "ID")
     parameters = {
         each["name"]: _example(each["name"], each["schema"], index)
-        for each in operation.get("parameters", ())
+        for each in operation["parameters"]
         if each["in"] == "query" and (each.get("required") or "examples" in each["schema"])
     }
     first = dict(list(parameters.items())[:1])

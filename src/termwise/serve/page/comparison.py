@@ -66,28 +66,22 @@ def comparison_view(
 ) -> dict[str, Any]:
     """Return the values of the template for two rankers; an empty name is that of the first or second ranker.
 
-    If the search is refused, the values have the reason.
-
     Raises
     ------
     TermwiseError
-        If an index cannot be read.
+        If the search is refused, or an index cannot be read.
     """
     rankers = rankers_of(indexes)
     values = _asked(rankers, query, names)
     if not query or len(rankers) < 2:
         return values
-    try:
-        both = [_named(rankers, name) for name in values["chosen"]]
-        return values | _compared(both, query, settings)
-    except TermwiseError as error:
-        return values | {"refused": refusal(error)}
+    return values | _compared([_named(rankers, name) for name in values["chosen"]], query, settings)
 
 
 def uncompared_view(
     indexes: ServedIndexes, query: str, names: tuple[str, str], error: TermwiseError
 ) -> dict[str, Any]:
-    """Return the values of the template for a comparison that was not run, without reading an index.
+    """Return the values of the template for a comparison that was refused, without reading an index.
 
     Raises
     ------
@@ -122,7 +116,7 @@ def _compared(both: Sequence[Ranker], query: str, settings: ServiceSettings) -> 
     }
     request = checked_model(asked, SearchRequest)
     opened = [ranker.current() for ranker in both]
-    answers = [search(each, request, settings) for each in opened]
+    answers = [search(each, request, settings).answer for each in opened]
     ranks = [{hit["doc_id"]: hit["rank"] for hit in answer["hits"]} for answer in answers]
     of_both = [titles_of(each.searcher, list(found)) for each, found in zip(opened, ranks, strict=True)]
     common = [doc_id for doc_id in ranks[0] if doc_id in ranks[1]]

@@ -17,11 +17,10 @@ from termwise.serve.errors import ServiceError
 from termwise.serve.indexes import OpenIndex, ServedIndex, ServedIndexes
 from termwise.serve.page.address import CHOSEN, HIGHEST, LOWEST, SearchAddress
 from termwise.serve.page.errors import refusal
-from termwise.serve.page.titles import is_title, titles_of
-from termwise.serve.page.values import attribute_rows, value_text
+from termwise.serve.page.titles import attribute_rows, is_title, titles_of, value_text
 from termwise.serve.page.why import why_of
 from termwise.serve.requests import SearchRequest
-from termwise.serve.search import find, search
+from termwise.serve.search import search
 from termwise.serve.settings import ServiceSettings
 
 RESULTS = 10
@@ -81,15 +80,8 @@ def results_view(
 ) -> dict[str, Any]:
     """Return the values of the template for a search; for a page to begin with, if the address asks for nothing.
 
-    If the search is refused, the values have the reason, and the search box and the filters stay.
-
-    Parameters
-    ----------
-    served : ServedIndex
-    address : SearchAddress
-    settings : ServiceSettings
-    choices : sequence of str
-        Names of all indexes.
+    If the search is refused, the values have the reason, and the search box and the filters stay. `choices` are the
+    names of all indexes.
 
     Raises
     ------
@@ -157,7 +149,7 @@ def _found(opened: OpenIndex, address: SearchAddress, settings: ServiceSettings)
     """Return the values of the template for a search that is not refused."""
     searcher = opened.searcher
     request = _request(address, searcher, settings)
-    answer, _, explanations = find(opened, request, settings)
+    answer, _, explanations = search(opened, request, settings)
     reached = min(answer["total"], settings.max_results)
     doc_ids = [hit["doc_id"] for hit in answer["hits"]]
     titles = titles_of(searcher, doc_ids)
@@ -268,7 +260,8 @@ def _facets(
         filter = address.filter(opened.searcher.schema, without=name)
         changes = {"filter": filter, "facets": [name], "k": 1, "offset": 0}
         changes |= dict.fromkeys(("total", "highlight", "explain"), False)
-        counts[name] = search(opened, request.model_copy(update=changes), settings)["facets"][name]
+        answered = search(opened, request.model_copy(update=changes), settings).answer
+        counts[name] = answered["facets"][name]
     facets = []
     for name in dict.fromkeys([*counts, *address.chosen]):
         found = counts.get(name, [])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -15,13 +18,11 @@ from starlette.types import Scope
 from termwise._version import __version__
 from termwise.display.html import render_page
 from termwise.errors import TermwiseError
-from termwise.serve.access import Access
 from termwise.serve.errors import ServiceError, headers_of
 from termwise.serve.page.address import SearchAddress
 from termwise.serve.page.api_description import described
 from termwise.serve.page.comparison import comparison_view, uncompared_view
 from termwise.serve.page.results import results_view, unanswered_view
-from termwise.serve.page.static_files import StaticFile, static_files
 from termwise.serve.page.views import document_view, index_view
 from termwise.serve.service import Service
 
@@ -30,23 +31,24 @@ FOR_EVER = "public, max-age=31536000, immutable"
 ROUTE = "page_"
 """Start of the names of the routes whose errors are pages, too."""
 
+MEDIA_TYPES = {
+    "page.css": "text/css; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+"""The files, and the media type of each. No other file is sent."""
+
 View = Callable[[Request], Awaitable[Response]]
 
 
-def page_routes(service: Service, access: Access, document: Mapping[str, Any]) -> list[Route]:
-    """Return the routes of the page.
+def page_routes(service: Service, document: Mapping[str, Any]) -> list[Route]:
+    """Return the routes of the page; the description of the API and static files need no key.
 
-    Parameters
-    ----------
-    service : Service
-    access : Access
-        Checks the key of each request; the description of the API and static files need none.
-    document : mapping
-        The OpenAPI document.
+    `document` is the OpenAPI document.
     """
 
     async def search(request: Request) -> Response:
-        access.check(request, "search")
+        service.access.check(request, "search")
         names = [served.name for served in service.indexes]
         address = SearchAddress.of(request.query_params, names[0])
         try:
@@ -63,7 +65,7 @@ def page_routes(service: Service, access: Access, document: Mapping[str, Any]) -
             return search_page(service, "search", unanswered_view(service.indexes, address, error))
 
     async def compare(request: Request) -> Response:
-        access.check(request, "search")
+        service.access.check(request, "search")
         given = request.query_params
         names = (given.get("a", ""), given.get("b", ""))
         query = given.get("q", "").strip()
@@ -77,7 +79,7 @@ def page_routes(service: Service, access: Access, document: Mapping[str, Any]) -
             return search_page(service, "compare", uncompared_view(service.indexes, query, names, error))
 
     async def document_page(request: Request) -> Response:
-        access.check(request, "search")
+        service.access.check(request, "search")
         served = service.indexes[request.path_params["index"]]
         doc_id = request.query_params.get("id")
         if doc_id is None:
@@ -88,7 +90,7 @@ def page_routes(service: Service, access: Access, document: Mapping[str, Any]) -
         )
 
     async def index(request: Request) -> Response:
-        access.check(request, "search")
+        service.access.check(request, "search")
         served = service.indexes[request.path_params["index"]]
         names = [each.name for each in service.indexes]
         return await service.pool.run(lambda: html_page(service, "index", **index_view(served, names)))
@@ -115,6 +117,25 @@ class _ForBrowsers(Route):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Match requests that accept HTML: for others, the address can be that of an index in OpenSearch's API."""
         return super().matches(scope) if accepts_html(scope) else (Match.NONE, {})
+
+
+class StaticFile(NamedTuple):
+    """Contents of a file, and the address that names them by their digest."""
+
+    url: str
+    media_type: str
+    content: bytes
+
+
+@cache
+def static_files() -> dict[str, StaticFile]:
+    """Return the files by name."""
+    found = {}
+    for name, media_type in MEDIA_TYPES.items():
+        content = files("termwise.serve.page").joinpath("static", name).read_bytes()
+        digest = hashlib.sha256(content).hexdigest()[:12]
+        found[name] = StaticFile(f"/static/{name}?v={digest}", media_type, content)
+    return found
 
 
 def _sent(file: StaticFile) -> View:

@@ -1,4 +1,7 @@
-"""Titles of documents: the attribute or field `title`, else the first words of the text, else the identifier."""
+"""Titles and attributes of documents as words.
+
+A title is the attribute or field `title`, else the first words of the text, else the identifier.
+"""
 
 from __future__ import annotations
 
@@ -54,3 +57,24 @@ def first_words(text: str) -> str:
     if len(line) <= LONGEST:
         return line
     return f"{line[:LONGEST].rpartition(' ')[0] or line[:LONGEST]}…"
+
+
+def value_text(value: Any) -> str:
+    """Return a JSON value of an attribute as words; a date at midnight as a day.
+
+    Examples
+    --------
+    >>> value_text(True), value_text(["a", "b"]), value_text("2024-01-31T00:00:00Z"), value_text(7.5)
+    ('yes', 'a, b', '2024-01-31', '7.5')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    text = str(value)
+    return text.removesuffix("T00:00:00Z")
+
+
+def attribute_rows(attributes: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return attributes as names and words, without the title."""
+    return [(name, value_text(value)) for name, value in attributes.items() if not is_title(name)]

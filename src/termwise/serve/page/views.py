@@ -10,16 +10,13 @@ import numpy as np
 
 from termwise.display.html import css_number
 from termwise.display.safe_text import human_bytes
-from termwise.search import Searcher
 from termwise.search.query_syntax import parse_query
 from termwise.search.single_index import SingleIndex
 from termwise.serve.bodies import checked_model
 from termwise.serve.documents import document_record
-from termwise.serve.index_facts import index_facts
 from termwise.serve.indexes import ServedIndex
 from termwise.serve.page.address import SearchAddress
-from termwise.serve.page.titles import titles_of
-from termwise.serve.page.values import attribute_rows
+from termwise.serve.page.titles import attribute_rows, titles_of
 from termwise.serve.page.why import LONGEST_TEXT, marked_text, why_of
 from termwise.serve.requests import ExplainRequest
 from termwise.serve.search import explanation_of
@@ -48,13 +45,7 @@ def document_view(
 ) -> dict[str, Any]:
     """Return the values of the template for a document; with a query, also why the document is a result.
 
-    Parameters
-    ----------
-    served : ServedIndex
-    doc_id : str
-    address : SearchAddress
-        The search that found the document, or of the index alone.
-    settings : ServiceSettings
+    `address` is the search that found the document, or of the index alone.
 
     Raises
     ------
@@ -81,7 +72,10 @@ def document_view(
         "text": [(shown, "")],
         "cut": len(text or "") > LONGEST_TEXT,
         "attributes": attribute_rows(record["attributes"]),
-        "parts_of_terms": _heaviest_of_parts(searcher, doc_id, shown),
+        "parts_of_terms": [
+            (part.name if len(searcher.parts) > 1 else "", heaviest_terms(part.backend, doc_id, shown))
+            for part in searcher.parts
+        ],
         "why": None,
     }
     words = parse_query(address.query).query
@@ -101,27 +95,11 @@ def document_view(
     return values
 
 
-def _heaviest_of_parts(searcher: Searcher, doc_id: str, text: str) -> list[tuple[str, list[Term]]]:
-    """Return the heaviest terms of a document, in each part of a mixture."""
-    parts = searcher.parts
-    return [
-        (part.name if len(parts) > 1 else "", heaviest_terms(part.backend, doc_id, text)) for part in parts
-    ]
-
-
-def heaviest_terms(backend: SingleIndex, doc_id: str, text: str, most: int = HEAVIEST) -> list[Term]:
+def heaviest_terms(backend: SingleIndex, doc_id: str, text: str) -> list[Term]:
     """Return the terms with the largest weights in a document, with the largest weight in any of its chunks.
 
-    Empty for a document that the index lacks, and in an index of vectors.
-
-    Parameters
-    ----------
-    backend : SingleIndex
-    doc_id : str
-    text : str
-        Text of the document with the words that the terms stand for; can be empty.
-    most : int, optional
-        Number of terms.
+    Empty for a document that the index lacks, and in an index of vectors. `text` is that of the document, with the
+    words that the terms stand for; it can be empty.
     """
     index = backend.index
     document = index.find(doc_id)
@@ -133,7 +111,7 @@ def heaviest_terms(backend: SingleIndex, doc_id: str, text: str, most: int = HEA
         for term, weight in zip(terms.tolist(), row.tolist(), strict=True):
             if term < index.manifest.terms:
                 largest[term] = max(weight, largest.get(term, 0.0))
-    chosen = sorted(largest, key=lambda term: (-largest[term], term))[:most]
+    chosen = sorted(largest, key=lambda term: (-largest[term], term))[:HEAVIEST]
     numbers = np.array(chosen, dtype=np.int32)
     frequencies = index.segments.frequencies_of(numbers).tolist()
     written = written_terms(backend.encoder.analyzer, text) if chosen else {}
@@ -169,7 +147,7 @@ def index_view(served: ServedIndex, choices: Sequence[str]) -> dict[str, Any]:
     size = sum(file.length for manifest in manifests for file in manifest.files())
     return {
         "index": served.name,
-        "facts": index_facts(served),
+        "facts": served.current().facts(),
         "failed": served.failed,
         "size": human_bytes(size),
         "choices": choices,

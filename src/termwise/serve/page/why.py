@@ -109,13 +109,16 @@ def why_of(explanation: Explanation) -> Why:
     ]
     scores = [score for _, score, _ in parts]
     lowest, highest = min([0.0, *scores]), max([0.0, *scores])
-    whole = (highest - lowest) or 1.0
-    rows = [
-        _row(explanation, name, position, wording.number(score, decimals), whole, lowest, score)
-        for name, score, position in parts
-    ]
-    shares, left, above = [], 0.0, sum(score for score in scores if score > 0)
-    for row, score in zip(rows, scores, strict=True):
+    whole, above = (highest - lowest) or 1.0, sum(score for score in scores if score > 0)
+    rows, shares, left = list[Row](), list[tuple[str, str, str]](), 0.0
+    for name, score, position in parts:
+        row = Row(
+            *_named(explanation, name, position),
+            score=_written(score, decimals),
+            left=css_number(100 * ((min(0.0, score) - lowest) / whole)),
+            width=css_number(100 * (abs(score) / whole)),
+        )
+        rows.append(row)
         if score > 0:
             width = 100 * score / above
             shares.append((row.kind, css_number(left), css_number(width)))
@@ -124,39 +127,31 @@ def why_of(explanation: Explanation) -> Why:
         f"{remark.reason}: {', '.join(remark.words)}{f' and {remark.more:,} more' if remark.more else ''}"
         for remark in wording.remarks(explanation)
     ]
-    written = wording.number(explanation.score, decimals).replace("-", "−")
-    return Why(written, rows, shares, remarks)
+    return Why(_written(explanation.score, decimals), rows, shares, remarks)
 
 
-def _row(
-    explanation: Explanation,
-    name: str,
-    position: int | None,
-    written: str,
-    whole: float,
-    lowest: float,
-    score: float,
-) -> Row:
-    left = css_number(100 * ((min(0.0, score) - lowest) / whole))
-    width = css_number(100 * (abs(score) / whole))
-    written = written.replace("-", "−")
+def _written(score: float, decimals: int) -> str:
+    return wording.number(score, decimals).replace("-", "−")
+
+
+def _named(
+    explanation: Explanation, name: str, position: int | None
+) -> tuple[str, str, str, str, str, tuple[str, ...]]:
+    """Return the first fields of a row: name, note, kind, origin, description and words."""
     if position is None:
         averages = {wording.shift_name(part): legible_line(part.name) for part in explanation.parts}
         if name in averages:
-            return Row(f"average in {averages[name]}", "", "other", "", AVERAGE, (), written, left, width)
-        return Row(name, "", "other", "", OTHERS.get(name, ""), (), written, left, width)
+            return f"average in {averages[name]}", "", "other", "", AVERAGE, ()
+        return name, "", "other", "", OTHERS.get(name, ""), ()
     part = explanation.contributions[position]
     words = words_behind(explanation, position)
-    return Row(
+    return (
         wording.label(part, explanation.query),
         _note(part, explanation.query, words),
         part.origin,
         ORIGINS.get(part.origin, part.origin),
         wording.ORIGINS[part.origin],
         words,
-        written,
-        left,
-        width,
     )
 
 
