@@ -76,7 +76,6 @@ def command(
     """
     from termwise.collection import PythonQuestions, open_collection
     from termwise.encode.shipped_rows import shipped_rows
-    from termwise.fusion import fuse
     from termwise.translation import shipped_tables
 
     begin = time.perf_counter()
@@ -96,8 +95,7 @@ def command(
             continue
         system = _evaluated(name, folder, searcher, question, k, questions)
         if len(searcher.parts) == 1:
-            mixed = fuse([systems[0].run, system.run], (0.5, 0.5), missing="minimum", scaling="z")
-            system = replace(system, mixed=_means(mixed, questions))
+            system = replace(system, mixed=_fused_measures([systems[0].run, system.run], questions))
         systems.append(system)
     if as_json:
         _print_json(systems, questions, question, len(documents), built)
@@ -149,6 +147,13 @@ def _evaluated(
     results = searcher.search(Search(question, k=k))
     run = searcher.rank_many(questions.queries, k=100)
     return _System(name, folder, searcher, results, run, _means(run, questions))
+
+
+def _fused_measures(runs: Sequence[Run], questions: PythonQuestions) -> dict[str, float | None]:
+    """Return the measures of two runs fused with equal weights."""
+    from termwise.fusion import fuse
+
+    return _means(fuse(runs, weights=(0.5, 0.5), missing="minimum", scaling="z"), questions)
 
 
 def _means(run: Run, questions: PythonQuestions) -> dict[str, float | None]:
