@@ -30,8 +30,7 @@ def flips(folder: Path, pattern: int) -> Iterator[tuple[Path, int]]:
                 file.write(bytes([byte]))
 
 
-@pytest.mark.parametrize("pattern", [0x01, 0x80])
-@pytest.mark.parametrize("name", ["impacts", "vectors", "changes"])
+@pytest.mark.parametrize(("name", "pattern"), [("impacts", 0x01), ("vectors", 0x80), ("changes", 0x01)])
 def test_verify_finds_every_flipped_byte_and_names_its_place(
     request: pytest.FixtureRequest, name: str, pattern: int
 ) -> None:

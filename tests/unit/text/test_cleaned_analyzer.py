@@ -1,5 +1,6 @@
 import json
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -36,11 +37,15 @@ def test_the_modes_differ_in_the_possessive_piece():
     assert CleanedAnalyzer.shipped(cleaning="repo").tokens("embeddings") == ["em", "##bed", "##ding"]
 
 
+@cache
+def cleaned(mode):
+    return CleanedAnalyzer.shipped(cleaning=mode), clean_vocabulary(raw.vocabulary, mode)
+
+
 @every_mode
 @given(st.text(max_size=60))
 def test_it_is_the_pieces_without_those_that_are_dropped(mode, text):
-    analyzer = CleanedAnalyzer.shipped(cleaning=mode)
-    mask = clean_vocabulary(raw.vocabulary, mode)
+    analyzer, mask = cleaned(mode)
     whole = raw.analyze(text)
     left = [
         (token, tuple(span))

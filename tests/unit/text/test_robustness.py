@@ -69,7 +69,7 @@ def check(analyzer, text):
 
 
 @every_analyzer
-@settings(deadline=None)
+@settings(max_examples=40)
 @given(text=hard_text)
 def test_any_text_can_be_analysed(analyzer, text):
     first = analyzer.tokens(text)
@@ -84,19 +84,19 @@ def test_any_text_can_be_analysed(analyzer, text):
     [
         "",
         " ",
-        "word " * 100_000 + "é",
-        "x" * 1_000_000,
-        "ß" * 300_000,
-        "\u0301" * 1_000_000,
-        "漢" * 50_000,
-        "\ud800" * 300_000,
-        "\x00" * 1_000_000,
-        "_'" * 100_000,
+        "word " * 20_000 + "é",
+        "x" * 200_000,
+        "ß" * 60_000,
+        "\u0301" * 200_000,
+        "漢" * 20_000,
+        "\ud800" * 60_000,
+        "\x00" * 200_000,
+        "_'" * 40_000,
         "\u202eשלום مرحبا " * 5_000,
     ],
     ids=lambda text: ascii(text[:10]),
 )
-def test_a_megabyte_can_be_analysed(analyzer, text):
+def test_a_long_text_can_be_analysed(analyzer, text):
     check(analyzer, text)
 
 
