@@ -76,11 +76,12 @@ def main(folder: Path, seconds: float, readers: int, kind: str) -> None:
     processes = [context.Process(target=read, args=(folder, end, results)) for _ in range(readers)]
     for process in processes:
         process.start()
-    found = [results.get(timeout=seconds + 600) for _ in processes]
+    for process in processes:
+        process.join(seconds + 600)
     done.set()
-    for process in (writer, *processes):
-        process.join()
-        assert process.exitcode == 0
+    writer.join()
+    assert [process.exitcode for process in (writer, *processes)] == [0] * (1 + readers)
+    found = [results.get() for _ in processes]
     generation = termwise.open(folder).index.manifest.generation
     print(
         json.dumps(

@@ -31,8 +31,8 @@ from termwise.validation import check_path
 from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
 
-ATTEMPTS = 5
-"""Number of attempts to open an index while builds replace it."""
+ATTEMPTS = 100
+"""Number of attempts to open an index; one fails if a writer publishes the next generation in the meantime."""
 
 
 def _build_of(manifest: Manifest) -> tuple[object, ...]:
