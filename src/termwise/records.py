@@ -321,7 +321,11 @@ class Ranking:
 
     def top(self, k: int) -> Ranking:
         """Return the first `k` documents as a ranking."""
-        return Ranking(self.doc_ids[:k], self.scores[:k], self.query_id, self.sorted_by)
+        return (
+            self
+            if k >= len(self)
+            else Ranking(self.doc_ids[:k], self.scores[:k], self.query_id, self.sorted_by)
+        )
 
     def after(self, n: int) -> Ranking:
         """Return the documents after the first `n` as a ranking."""

@@ -260,7 +260,8 @@ class Mixture:
             )
             for part, vector, of_part in zip(query.parts, query.vectors, of_parts, strict=True)
         ]
-        union = np.unique(np.concatenate([ordinals for ordinals, _ in firsts]))
+        union = np.sort(np.concatenate([ordinals for ordinals, _ in firsts]))
+        union = union[np.diff(union, prepend=-1) > 0]  # faster than np.unique
         total = np.zeros(len(union))
         of_scores = []
         for part, vector, (ordinals, own) in zip(self.parts, query.vectors, firsts, strict=True):

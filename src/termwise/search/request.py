@@ -129,16 +129,17 @@ class Search:
     approximate: int | None = None
 
     def __post_init__(self) -> None:
-        given = [name for name in ("query", "like", "like_text") if getattr(self, name) is not None]
+        texts = (("query", self.query), ("like", self.like), ("like_text", self.like_text))
+        given = [name for name, text in texts if text is not None]
         if len(given) > 1:
             raise ParameterError(
                 "a search is for one of query, like and like_text", facts=[("given", ", ".join(given))]
             )
         if self.query is not None:
             query_text(self.query)
-        for name in ("like", "like_text"):
-            text = getattr(self, name)
-            check(name, text, text is None or isinstance(text, str), "a string")
+        elif given:
+            text = self.like_text if self.like is None else self.like
+            check(given[0], text, isinstance(text, str), "a string")
         self._set(k=checked_k(self.k))
         if self.offset:
             check_count("offset", self.offset, least=0)
@@ -146,13 +147,13 @@ class Search:
             check_names("candidates", self.candidates)
         if self.exclude != ():
             self._set(exclude=ExcludedDocuments.of({"": self.exclude}).for_query(""))
-        for name in ("must", "must_not"):
-            words = getattr(self, name)
+        for name, words in (("must", self.must), ("must_not", self.must_not)):
             if words:
                 words = (words,) if isinstance(words, str) else words
                 check_names(name, words)
                 self._set(**{name: tuple(words)})
-        check_count("collapse_size", self.collapse_size)
+        if self.collapse_size != 1:
+            check_count("collapse_size", self.collapse_size)
         if self.collapse is None and self.collapse_size != 1:
             raise ParameterError(
                 "the number of results of each value needs an attribute",
@@ -173,7 +174,8 @@ class Search:
                 "approximate is the number of windows from the graph for each query",
                 facts=[("approximate", windows), ("expected", f"a whole number from 1 to {MOST_WINDOWS:,}")],
             )
-        self._check_combination(given)
+        if self.candidates is not None or self.weights is not None or given in (["like"], ["like_text"]):
+            self._check_combination(given)
 
     def _set(self, **values: object) -> None:
         for name, value in values.items():
