@@ -65,7 +65,6 @@ def explain(
     texts = DocumentText.read(texts_of or index, ordinals)
     with_weights = index.term_vectors is None and any(text is not None for text in texts)
     translations = TranslationShares.of(index) if with_weights else None
-    name = index.path.resolve().name
     for position, (doc_id, ordinal) in enumerate(zip(doc_ids, ordinals.tolist(), strict=True)):
         chunk, whole = int(chunks[position]), texts[position]
         fields = DocumentFields.of(index, chunk)
@@ -84,7 +83,7 @@ def explain(
             unknown=tuple(sorted(unknown)),
             text=text,
             windows=() if best is None else (_window(best, index, encoder, text),),
-            index=name,
+            index=index.name,
         )
         if window is not None:
             explanation = in_document(explanation, whole, window)

@@ -116,6 +116,11 @@ class Index:
         """Folder of the index: as it was given, or absolute if the working directory has changed since."""
         return self._folder.current
 
+    @property
+    def name(self) -> str:
+        """Name of the folder, or of the folder that a link leads to."""
+        return self._folder.name
+
     @classmethod
     def open(cls, path: str | Path) -> Index:
         """Open the current generation of an index folder.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 
@@ -34,3 +35,8 @@ class FolderPath:
             if self.given.absolute() == self.absolute:
                 return self.given
         return self.absolute
+
+    @cached_property
+    def name(self) -> str:
+        """Name of the folder, or of the folder that a link leads to when this is first used."""
+        return self.absolute.resolve().name
