@@ -1,4 +1,4 @@
-"""Functions have ten parameters at most."""
+"""No function has more than ten parameters, except in the command line and in kernels."""
 
 from __future__ import annotations
 

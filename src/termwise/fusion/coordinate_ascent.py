@@ -36,7 +36,7 @@ _POINTS = tuple(number / 20 for number in range(21))
 @final
 @dataclass(frozen=True)
 class Starts:
-    """Starts of an ascent.
+    """Number of starting points of a coordinate ascent, and the random seed for drawing them.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class Section:
 
 
 class ContainerWriter:
-    """Writes a container file of a kind, section by section.
+    """Writer of a container file, which is written section by section.
 
     Sections may be written in pieces. The header is written last; space for it and for the announced number of
     `sections` is reserved at the beginning. Until then the file is incomplete, so `path` must be in a folder without

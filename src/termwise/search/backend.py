@@ -1,4 +1,4 @@
-"""What a `Searcher` searches: one index, or a mixture of several. Both have the same methods."""
+"""Backends of a `Searcher`: one index, or a mixture of several indexes, with the same methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of what is searched, and a query that is encoded for each of them."""
+"""Indexes that a search reads, and the query encoded for each of them."""
 
 from __future__ import annotations
 

@@ -152,8 +152,7 @@ class Search:
                 words = (words,) if isinstance(words, str) else words
                 check_names(name, words)
                 self._set(**{name: tuple(words)})
-        if self.collapse_size != 1:
-            check_count("collapse_size", self.collapse_size)
+        check_count("collapse_size", self.collapse_size)
         if self.collapse is None and self.collapse_size != 1:
             raise ParameterError(
                 "the number of results of each value needs an attribute",

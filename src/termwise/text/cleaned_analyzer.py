@@ -118,7 +118,7 @@ class CleanedAnalyzer:
     vocabulary: Vocabulary = field(init=False, repr=False)
     removed: frozenset[str] = field(init=False, repr=False)
     uncleaned: WordPieceAnalyzer = field(init=False, repr=False)
-    """Analyzer that keeps all pieces."""
+    """Analyzer of the same word pieces without cleaning: no piece is removed."""
 
     def __post_init__(self) -> None:
         options = dict(self.spec.options)

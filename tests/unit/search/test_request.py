@@ -60,6 +60,7 @@ def test_a_request_is_checked_and_made_equal_when_it_is_made() -> None:
         ({"query": "tea", "candidates": "a"}, "candidates cannot have this value"),
         ({"query": "tea", "collapse_size": 2}, "needs an attribute"),
         ({"query": "tea", "collapse": "kind", "collapse_size": 0}, "collapse_size cannot have this value"),
+        ({"query": "tea", "collapse_size": True}, "collapse_size cannot have this value"),
         ({"facets": "kind"}, "facets cannot have this value"),
         ({"facets": ["price"], "ranges": {"price": {"low": (None, 5)}}}, "other fields than"),
         ({"facets": ["kind"], "facet_values": 0}, "facet_values cannot have this value"),

@@ -50,7 +50,7 @@ def moved(passage: Passage, place: str) -> str:
 
 
 FindPassage = Callable[[], Passage | None]
-"""Returns a passage with its sentences; None if no sentence has a query word."""
+"""Function that returns a passage with its sentences, or None if no sentence contains a query word."""
 
 Sources = Callable[[], Iterable[tuple[str, FindPassage]]]
 """Returns functions that find passages, each after the identifier of its passage."""

@@ -61,7 +61,7 @@ _ALIKE = 0.99
 
 @dataclass(frozen=True)
 class VectorsManifest:
-    """Content of ``vectors.json``: digests of the encoder and of the texts in their order, and sizes.
+    """Record in ``vectors.json``: which encoder and which texts the stored vectors belong to, and their sizes.
 
     `length` is the number of pieces of a text that were read, special ones included; `rows` that of the vectors of each
     file except the last.

@@ -31,7 +31,7 @@ _EXPECTED = '{"text": text} or {"text": text, "source": name}, not empty'
 
 @dataclass(frozen=True)
 class TrainingTexts:
-    """Different texts, in a fixed order, and the number of texts of each source."""
+    """Texts without duplicates, in a fixed order, with the number of texts from each source."""
 
     texts: Sequence[str]
     sources: Mapping[str, int]

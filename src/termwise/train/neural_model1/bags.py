@@ -107,7 +107,7 @@ def bags_of(
 
 @dataclass(frozen=True, eq=False)
 class JudgedBags:
-    """Bags of n queries with terms, `judged`, and of all passages."""
+    """Term counts of the queries that have terms, with their judgments in `judged`, and term counts of all passages."""
 
     judged: JudgedQueries
     queries: Bags
