@@ -103,7 +103,7 @@ def _is_digit(vector: npt.NDArray[np.int64]) -> bool:
 
 def best_by_vectors(
     vectors: SegmentVectors, query: QueryVector, k: int, left_out: npt.NDArray[np.bool_] | None = None
-) -> tuple[Rows, Scores]:
+) -> tuple[Rows, Scores, Scores | None]:
     """Find the best rows of a segment; those that are `left_out` are no results.
 
     Returns
@@ -112,9 +112,11 @@ def best_by_vectors(
         Best first.
     scores : ndarray of the same shape, float64
         In units of `QueryVector.unit`.
+    every : ndarray of shape (rows,), float64, or None
+        Scores of all rows, -inf for those that are no results; None if not all were computed exactly.
     """
     if not len(query.terms):
-        return np.empty(0, dtype=np.int64), np.empty(0)
+        return np.empty(0, dtype=np.int64), np.empty(0), None
     documents = len(vectors.starts) - 1
     exact = Digits.of(_vector_of(query))
     if len(exact.rows) > 1 and k <= documents // FEW:
@@ -130,10 +132,10 @@ def best_by_vectors(
         if len(rows) <= documents // FEW:
             scores = _score_some(vectors, exact, rows)
             best = top_k(scores, k)
-            return rows[best], scores[best]
+            return rows[best], scores[best], None
     scores = _score_all(vectors, exact, left_out)
     best = top_k(scores, k)
-    return best, scores[best]
+    return best, scores[best], scores
 
 
 def score_by_vectors(
@@ -145,7 +147,11 @@ def score_by_vectors(
     """
     if not len(query.terms):
         return np.zeros(len(rows)), np.zeros(len(rows), dtype=np.bool_)
-    scores = _score_some(vectors, Digits.of(_vector_of(query)), rows)
+    return without_infinity(_score_some(vectors, Digits.of(_vector_of(query)), rows))
+
+
+def without_infinity(scores: Scores) -> tuple[Scores, npt.NDArray[np.bool_]]:
+    """Replace scores of -inf, which are those of rows that are no results, by 0; return also which rows are results."""
     matched = scores > -np.inf
     return np.where(matched, scores, 0.0), matched
 

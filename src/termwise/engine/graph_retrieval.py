@@ -73,7 +73,7 @@ class ApproximateRetrieval:
         available = len(segment) if allowed is None else allowed.count
         graph = self.graphs.get(vectors.path)
         if graph is None or query.vector is None or not query.vector.any() or k >= available:
-            return best_by_vectors(vectors, query, k, left_out)
+            return best_by_vectors(vectors, query, k, left_out)[:2]
         count = max(self.windows, k)
         while count < len(vectors.rows):
             # Of one type and in order, windows are found in less time.
@@ -87,7 +87,7 @@ class ApproximateRetrieval:
                 best = top_k(scores, k)
                 return rows[best], scores[best]
             count *= 2
-        return best_by_vectors(vectors, query, k, left_out)
+        return best_by_vectors(vectors, query, k, left_out)[:2]
 
 
 def open_graphs(index: Index) -> dict[Path, VectorGraph]:

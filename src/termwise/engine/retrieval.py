@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.engine.allowed_documents import AllowedDocuments, AllowedRows
-from termwise.engine.dense_retrieval import best_by_vectors, score_by_vectors
+from termwise.engine.dense_retrieval import best_by_vectors, score_by_vectors, without_infinity
 from termwise.engine.query_vector import QueryVector
 from termwise.errors import CorruptIndexError, DuplicateIdError, UnknownIdError
 from termwise.index import Index
@@ -32,6 +32,12 @@ Scored = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
 
 SegmentResults = tuple[npt.NDArray[np.int64], npt.NDArray[Any]]
 """Best rows of a segment, best first, and their sums."""
+
+ScoredRows = tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]
+"""Sums of rows of a segment, and whether each is a result."""
+
+ScoreSegment = Callable[[Segment, QueryVector, npt.NDArray[np.int64]], ScoredRows]
+"""Scoring of rows of a segment."""
 
 SearchSegment = Callable[[Segment, QueryVector, int, AllowedRows | None], SegmentResults]
 """Search of a segment for a number of results."""
@@ -154,8 +160,12 @@ def documents_in_order(
     return ordinals if allowed is None else ordinals[allowed.allow(ordinals)]
 
 
-def score_documents(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64]) -> Scored:
+def score_documents(
+    index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64], score: ScoreSegment | None = None
+) -> Scored:
     """Score given documents with the forward index; of a document that is cut into chunks, the best one.
+
+    `score` replaces the exact scoring of the rows of each segment.
 
     Returns
     -------
@@ -165,12 +175,12 @@ def score_documents(index: Index, query: QueryVector, ordinals: npt.NDArray[np.i
     matched : ndarray of shape (m,), bool
         Whether the document shares a term with the query; in an index with vectors, whether it is a result.
     """
-    _, scores, matched = best_chunks(index, query, ordinals)
+    _, scores, matched = best_chunks(index, query, ordinals, score)
     return scores, matched
 
 
 def best_chunks(
-    index: Index, query: QueryVector, documents: npt.NDArray[np.int64]
+    index: Index, query: QueryVector, documents: npt.NDArray[np.int64], score: ScoreSegment | None = None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Return the positions of the best chunks of documents, their scores, and whether they match the query.
 
@@ -178,24 +188,24 @@ def best_chunks(
     not, and the first one is the best of equal ones. A document that is not cut is its only chunk.
     """
     if not index.manifest.chunk:
-        return documents, *_score(index, query, documents)
+        return documents, *_score(index, query, documents, score or _score_rows)
     counts = index.chunks.counts(documents)
     chunks = concatenated_ranges(documents, counts)
-    scores, matched = _score(index, query, chunks)
+    scores, matched = _score(index, query, chunks, score or _score_rows)
     owners = np.repeat(np.arange(len(documents)), counts)
     best = np.lexsort((-scores, ~matched, owners))[np.cumsum(counts) - counts]
     return chunks[best], scores[best], matched[best]
 
 
-def _score(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64]) -> Scored:
+def _score(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64], score: ScoreSegment) -> Scored:
     if len(index.segments) == 1:
         segment = index.segments[0]
-        sums, matched = _score_rows(segment, query, segment.rows_of(ordinals))
+        sums, matched = score(segment, query, segment.rows_of(ordinals))
         return sums * query.unit + query.constant, matched
     scores = np.empty(len(ordinals), dtype=np.float64)
     matched = np.empty(len(ordinals), dtype=np.bool_)
     for segment, positions, rows in index.segments.by_segment(ordinals):
-        sums, shared = _score_rows(segment, query, rows)
+        sums, shared = score(segment, query, rows)
         scores[positions] = sums * query.unit + query.constant
         matched[positions] = shared
     return scores, matched
@@ -273,7 +283,7 @@ def _search_segment(
 ) -> SegmentResults:
     """Return the `k` best rows of a segment by its vectors, or by scoring all rows, or all allowed rows."""
     if segment.vectors is not None:
-        return best_by_vectors(segment.vectors, query, k, rows_left_out(segment, allowed))
+        return best_by_vectors(segment.vectors, query, k, rows_left_out(segment, allowed))[:2]
     rows = segment.rows_of(np.arange(len(segment))) if allowed is None else allowed.rows
     sums, matched = _score_rows(segment, query, rows)
     rows, sums = rows[matched], sums[matched]
@@ -288,9 +298,30 @@ def rows_left_out(segment: Segment, allowed: AllowedRows | None) -> npt.NDArray[
     return None if segment.live is None else segment.live.deleted
 
 
-def _score_rows(
-    segment: Segment, query: QueryVector, rows: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+class VectorScan:
+    """Search of segments by their vectors that keeps the scores of all rows, for documents that other indexes find."""
+
+    def __init__(self) -> None:
+        self._scores: dict[Path, npt.NDArray[np.float64]] = {}
+
+    def search(
+        self, segment: Segment, query: QueryVector, k: int, allowed: AllowedRows | None
+    ) -> SegmentResults:
+        """Return the `k` best rows of a segment; see `first_stage`."""
+        assert segment.vectors is not None, "the index has vectors"
+        left_out = rows_left_out(segment, allowed)
+        rows, sums, every = best_by_vectors(segment.vectors, query, k, left_out)
+        if every is not None:
+            self._scores[segment.path] = every
+        return rows, sums
+
+    def score(self, segment: Segment, query: QueryVector, rows: npt.NDArray[np.int64]) -> ScoredRows:
+        """Return the scores of rows that were not left out of the search; see `score_documents`."""
+        every = self._scores.get(segment.path)
+        return _score_rows(segment, query, rows) if every is None else without_infinity(every[rows])
+
+
+def _score_rows(segment: Segment, query: QueryVector, rows: npt.NDArray[np.int64]) -> ScoredRows:
     if segment.vectors is not None:
         return score_by_vectors(segment.vectors, query, rows)
     number = np.float64 if query.exact else np.int64

@@ -83,7 +83,7 @@ class MixtureWriter(FolderWriter):
             for name, weight, folder in zip(names, weights, self._new, strict=True)
         )
         manifest = MixtureManifest(records, depth)
-        mixture = Mixture.of(self.path, manifest)  # checks that the parts hold the same documents
+        mixture = Mixture.of(self._folder, manifest)  # checks that the parts hold the same documents
         old = {*_published_folders(self.path), *_listed_folders(self.path)}
         manifest.write(self.path)
         self._published = True

@@ -30,7 +30,7 @@ import numpy as np
 from termwise.engine.allowed_documents import AllowedDocuments, aligned
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import no_whole_words
-from termwise.engine.retrieval import RankedOrdinals, Scored, first_stage, score_documents
+from termwise.engine.retrieval import RankedOrdinals, Scored, VectorScan, first_stage, score_documents
 from termwise.engine.similar_terms import SimilarTerms
 from termwise.engine.subwords import SimilarPieces, WordsInPieces
 from termwise.engine.text_conditions import TextReader
@@ -59,6 +59,7 @@ from termwise.search.mixture_folder import (
 from termwise.search.parts import Allowed, EncodedQuery, Floats, Ordinals, Part, PartEncoding
 from termwise.search.request import Search
 from termwise.search.single_index import SingleIndex
+from termwise.storage.folder_path import FolderPath
 from termwise.validation import check, is_finite_number, is_integer
 
 BATCH = 1 << 14
@@ -80,8 +81,6 @@ class Mixture:
     ----------
     parts : tuple of Part
     depth : int
-    path : Path or None
-        Folder of the mixture; None if it was made from open indexes.
     index : Index
         For identifiers and texts of the documents: the index of the first part that stores texts, or else of the
         first part.
@@ -105,8 +104,7 @@ class Mixture:
                 facts=[("depth", depth), ("expected", f"a whole number from 1 to {MAX_DEPTH:,}")],
             )
         self.depth = int(depth)
-        self.path: Path | None = None
-        self._folder: Path | None = None
+        self._folder: FolderPath | None = None
         self._manifest: MixtureManifest | None = None
         indexes = [part.index for part in self.parts]
         self.index = next((index for index in indexes if index.stores_text), indexes[0])
@@ -125,7 +123,7 @@ class Mixture:
                 )
 
     @classmethod
-    def open(cls, folder: Path) -> Mixture:
+    def open(cls, path: str | Path) -> Mixture:
         """Open the folder of a mixture.
 
         Raises
@@ -136,9 +134,13 @@ class Mixture:
             If ``mixture.json`` or a part is damaged or of another kind, if a part has changed since the mixture was
             built, or if the parts hold different documents.
         """
+        return cls._newest(FolderPath.of(path))
+
+    @classmethod
+    def _newest(cls, folder: FolderPath) -> Mixture:
         before: MixtureManifest | None = None
         for _ in range(ATTEMPTS):
-            manifest = MixtureManifest.read(folder)
+            manifest = MixtureManifest.read(folder.current)
             try:
                 return cls.of(folder, manifest)
             except (MissingFileError, IndexFormatError) as error:
@@ -149,31 +151,38 @@ class Mixture:
         raise failure
 
     @classmethod
-    def of(cls, folder: Path, manifest: MixtureManifest) -> Mixture:
+    def of(cls, folder: FolderPath, manifest: MixtureManifest) -> Mixture:
         """Open the parts that a description names; see `open`."""
+        path = folder.current
         parts = [
-            Part(record.name, SingleIndex(part_index(folder, record)), record.weight)
+            Part(record.name, SingleIndex(part_index(path, record)), record.weight)
             for record in manifest.parts
         ]
         try:
             mixture = cls(parts, depth=manifest.depth)
         except ParameterError as error:
             raise CorruptIndexError(
-                error.message, facts=[("mixture", folder), *error.facts], fixes=[REBUILD]
+                error.message, facts=[("mixture", path), *error.facts], fixes=[REBUILD]
             ) from None
-        mixture.path = folder
-        mixture._folder = folder.absolute()  # also after a change of the working directory
-        mixture._manifest = manifest
+        mixture._folder, mixture._manifest = folder, manifest
         return mixture
+
+    @property
+    def path(self) -> Path | None:
+        """Folder of the mixture, see `Index.path`; None if it was made from open indexes."""
+        return None if self._folder is None else self._folder.current
+
+    @property
+    def name(self) -> str:
+        """Name of the folder, or `description` without one."""
+        return self.description if self._folder is None else self._folder.name
 
     def refreshed(self) -> Mixture:
         """Return the newest generation; the same object if it is the newest."""
         if self._folder is not None:
-            if MixtureManifest.read(self._folder) == self._manifest:
+            if MixtureManifest.read(self._folder.current) == self._manifest:
                 return self
-            newest = Mixture.open(self._folder)
-            newest.path = self.path
-            return newest
+            return Mixture._newest(self._folder)
         refreshed = [replace(part, backend=part.backend.refreshed()) for part in self.parts]
         if all(new.backend is old.backend for new, old in zip(refreshed, self.parts, strict=True)):
             return self
@@ -254,17 +263,26 @@ class Mixture:
     def match(self, query: EncodedQuery, left_out: Ordinals, allowed: Allowed) -> MixtureMatches:
         """Find the candidates of a query and score them."""
         of_parts = [None] * len(self.parts) if allowed is None else allowed
+        scans = [
+            VectorScan() if part.graph is None and vector.vector is not None else None
+            for part, vector in zip(query.parts, query.vectors, strict=True)
+        ]
         firsts = [
             first_stage(
-                part.index, vector, self.depth, left_out=left_out, allowed=of_part, search=part.search
+                part.index,
+                vector,
+                self.depth,
+                left_out=left_out,
+                allowed=of_part,
+                search=part.search if scan is None else scan.search,
             )
-            for part, vector, of_part in zip(query.parts, query.vectors, of_parts, strict=True)
+            for part, vector, of_part, scan in zip(query.parts, query.vectors, of_parts, scans, strict=True)
         ]
         union = np.sort(np.concatenate([ordinals for ordinals, _ in firsts]))
         union = union[np.diff(union, prepend=-1) > 0]  # faster than np.unique
         total = np.zeros(len(union))
         of_scores = []
-        for part, vector, (ordinals, own) in zip(self.parts, query.vectors, firsts, strict=True):
+        for part, vector, scan, (ordinals, own) in zip(self.parts, query.vectors, scans, firsts, strict=True):
             places = np.searchsorted(union, ordinals)
             others = np.ones(len(union), dtype=np.bool_)
             others[places] = False
@@ -272,7 +290,8 @@ class Mixture:
             scores[places] = own
             matched = ~others
             if len(ordinals) < len(union):
-                scores[others], matched[others] = score_documents(part.index, vector, union[others])
+                kept = None if scan is None else scan.score
+                scores[others], matched[others] = score_documents(part.index, vector, union[others], kept)
             least = 0.0
             if vector.vector is not None and matched.any():
                 least = float(scores[matched].min())
@@ -394,7 +413,7 @@ class MixtureMatches:
                 [explained[position] for explained in by_part],
                 [float(scores[position]) for scores in part_scores],
                 score,
-                index=mixture.description if mixture.path is None else mixture.path.resolve().name,
+                index=mixture.name,
             )
             for position, score in enumerate(self._total(part_scores).tolist())
         ]

@@ -177,11 +177,8 @@ class Results:
             scores, scored = np.zeros(len(ordinals)), np.ones(len(ordinals), dtype=np.bool_)
         else:
             scores, scored = self.matches(exclude).scores(ordinals)
-        if scored.all():
-            order = np.argsort(-scores, kind="stable")
-        else:
-            scores = np.where(scored, scores, scores[scored].min() if scored.any() else 0.0)
-            order = np.lexsort((~scored, -scores))
+        scores = np.where(scored, scores, scores[scored].min() if scored.any() else 0.0)
+        order = np.lexsort((~scored, -scores))
         if exclude:
             order = order[~np.isin(ordinals[order], self._positions(exclude))]
         return _in_order(ordinals[order], scores[order]), names
