@@ -258,8 +258,9 @@ class Ranking:
                 "a ranking needs one score per document",
                 facts=[("documents", len(self.doc_ids)), ("scores", self.scores.shape)],
             )
-        in_order = self.scores[1:] <= self.scores[:-1]  # also false beside a score that is not a number
-        if not in_order.all() or np.isnan(self.scores[:1]).any():
+        scores = self.scores
+        in_order = np.count_nonzero(scores[1:] <= scores[:-1])  # not beside a score that is not a number
+        if len(scores) and (in_order < len(scores) - 1 or scores[0] != scores[0]):
             self._check_scores()
         if len(set(self.doc_ids)) != len(self.doc_ids):
             seen: set[str] = set()

@@ -101,7 +101,7 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
         raise WeightError("a query is one row", facts=[("rows", len(row))])
     terms, values = row.row(0)
     kept = values > 0
-    if not kept.all():
+    if np.count_nonzero(kept) < len(kept):  # faster than kept.all()
         if (values < 0).any():
             raise WeightError("a query weight is negative", facts=[("weight", float(values.min()))])
         terms, values = terms[kept], values[kept]
@@ -169,7 +169,7 @@ def _too_large(sum: float, limit: int) -> ParameterError:
 
 def _query_scale(weights: npt.NDArray[np.float64], limit: int | None = None, bias_bits: int = 0) -> float:
     """Return the unit of query weights; with a bias (the last weight), it keeps sums below `limit`."""
-    if len(weights) == 0 or bool((weights == np.rint(weights)).all()):
+    if np.count_nonzero(weights == np.rint(weights)) == len(weights):
         return 1.0
     terms = weights[:-1] if limit is not None and len(weights) > 1 else weights
     scale = math.ldexp(1.0, math.frexp(float(terms.max()))[1] - QUERY_LEVELS.bit_length())

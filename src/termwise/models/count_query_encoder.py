@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import KW_ONLY, dataclass
 from typing import get_args
 
@@ -113,11 +112,10 @@ class CountQueryEncoder:
             Weights above 0; empty if no token is known.
         """
         number, unknown = self.vocabulary.number, unknown_token(self.analyzer)
-        counts = Counter(
-            term
-            for token in self.analyzer.tokens(query)
-            if token != unknown and (term := number(token)) is not None
-        )
+        counts: dict[int, int] = {}
+        for token in self.analyzer.tokens(query):
+            if token != unknown and (term := number(token)) is not None:
+                counts[term] = counts.get(term, 0) + 1
         row = {term: weight for term, count in counts.items() if (weight := self._weight(term, count)) > 0}
         if row and self.vocabulary.background is not None:
             row[self.vocabulary.background] = sum(row.values())

@@ -129,8 +129,7 @@ class Search:
     approximate: int | None = None
 
     def __post_init__(self) -> None:
-        texts = (("query", self.query), ("like", self.like), ("like_text", self.like_text))
-        given = [name for name, text in texts if text is not None]
+        given = [name for name in ("query", "like", "like_text") if getattr(self, name) is not None]
         if len(given) > 1:
             raise ParameterError(
                 "a search is for one of query, like and like_text", facts=[("given", ", ".join(given))]
@@ -140,7 +139,8 @@ class Search:
         elif given:
             text = self.like_text if self.like is None else self.like
             check(given[0], text, isinstance(text, str), "a string")
-        self._set(k=checked_k(self.k))
+        if self.k is not (k := checked_k(self.k)):
+            self._set(k=k)
         if self.offset:
             check_count("offset", self.offset, least=0)
         if self.candidates is not None:
