@@ -24,7 +24,7 @@ _COMMANDS = {
     "termwise.open": 'search DIR "your question"',
     "train_bert_model1": "train bert-model1 --data DATA --base ENCODER --out DIR",
     "train_encoder": "train KIND --data DATA --out DIR",
-    "train_lookup": "train lookup --texts PATH --out DIR",
+    "train_lookup": "train lookup --data DATA --out DIR",
     "train_model1": "train model1 --data DATA --out DIR",
     "tune": "tune DIR --table NAME --first RUN --queries FILE --qrels FILE --out FILE",
 }

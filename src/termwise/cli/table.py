@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 Table = Annotated[str, argument("NAME|DIR", "Name of a shipped table, such as model1, or a folder.")]
 Words = Annotated[list[str], argument("WORD...", "Words to look up.")]
 Depth = Annotated[int, option("-k K", "Number of translations to show in each direction.", min=1)]
-Seen = Annotated[
+Occurrences = Annotated[
     int | None,
     option(
-        "--seen N",
+        "--min-occurrences N",
         "Show only document words that occur at least N times in the training data; estimates for rarer "
         "words are unreliable.  [default: the number of training tokens / 500,000]",
         min=0,
@@ -33,7 +33,9 @@ _RARE = 500_000
 _CONTINUES = "##"
 
 
-def command(table: Table, words: Words, k: Depth = 10, seen: Seen = None, as_json: JsonFlag = False) -> None:
+def command(
+    table: Table, words: Words, k: Depth = 10, least: Occurrences = None, as_json: JsonFlag = False
+) -> None:
     """Show the most probable translations of words.
 
     Translations in both directions: query terms given a document term, and document terms given a query term.
@@ -45,7 +47,8 @@ def command(table: Table, words: Words, k: Depth = 10, seen: Seen = None, as_jso
 
     opened = open_table(table)
     analyzer = analyzer_from_spec(opened.analyzer)
-    least = int(opened.occurrences.sum()) // _RARE if seen is None else seen
+    by_default = least is None
+    least = int(opened.occurrences.sum()) // _RARE if least is None else least
     known: dict[str, str] = {}
     refusals: list[UnknownNameError] = []
     for word in [part for given in words for part in given.split() or [given]]:
@@ -72,9 +75,10 @@ def command(table: Table, words: Words, k: Depth = 10, seen: Seen = None, as_jso
     if any(term.startswith(_CONTINUES) for term in [*known, *shown]):
         print(f"{_CONTINUES}: continuation piece of a word")
     others = [other for term in known for other, _ in opened.column(term)]
-    if seen is None and any(_occurrences(opened, other) < least for other in others):
+    if by_default and any(_occurrences(opened, other) < least for other in others):
         print(
-            f"not shown: document words with fewer than {least} occurrences in the training data; --seen 0 shows them"
+            f"not shown: document words with fewer than {least} occurrences in the training data; "
+            "--min-occurrences 0 shows them"
         )
 
 

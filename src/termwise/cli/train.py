@@ -48,7 +48,7 @@ ExpansionTerms = Annotated[int, option("--expansion-terms N", "Number of terms a
 CountingOption = Annotated[
     str,
     option(
-        "--counting new|raw",
+        "--expansion-counting new|raw",
         "Count only terms that are new to the passage, or all terms before filtering, as the published code does.",
     ),
 ]
@@ -134,7 +134,7 @@ def tildev2(
         }
         refuse_options(own, "without --expand-with")
     else:
-        way = choice("--counting", counting, ("new", "raw"))
+        way = choice("--expansion-counting", counting, ("new", "raw"))
         expansion = Expansion(
             expand_with,
             expansion_terms,

@@ -59,7 +59,7 @@ def command(
     counting: Annotated[
         str | None,
         option(
-            "--counting new|raw",
+            "--expansion-counting new|raw",
             "With --expand-with: count only terms that are new to the passage, or all terms before filtering, as the "
             "published code does.  [default: raw]",
         ),
@@ -78,9 +78,9 @@ def command(
 
     if expand_with is None:
         refuse_options(
-            {"--expansion-terms": expansion_terms, "--counting": counting}, "without --expand-with"
+            {"--expansion-terms": expansion_terms, "--expansion-counting": counting}, "without --expand-with"
         )
-    way = choice("--counting", counting or "raw", ("new", "raw"))
+    way = choice("--expansion-counting", counting or "raw", ("new", "raw"))
     require_training()
     from termwise.encode import Expansion
     from termwise.train.export.published_checkpoints import convert_checkpoint

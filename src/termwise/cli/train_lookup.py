@@ -22,7 +22,7 @@ def command(
     texts: Annotated[
         list[str],
         option(
-            "--texts PATH",
+            "--data DATA",
             "Short texts: a .txt file with one a line, a .jsonl file with text and optional source, or a folder of "
             "training pairs; repeatable.",
         ),
@@ -46,7 +46,7 @@ def command(
 
     A query then is the sum of one row for each of its tokens, without a network.
 
-    Example: termwise train lookup --teacher ./all-MiniLM-L6-v2 --texts questions.txt --out my-lookup
+    Example: termwise train lookup --teacher ./all-MiniLM-L6-v2 --data questions.txt --out my-lookup
     """
     from termwise.train.requirements import require_training
 

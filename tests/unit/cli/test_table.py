@@ -120,7 +120,7 @@ def test_rare_words_are_shown_with_seen_0(place: Path, capsys: pytest.CaptureFix
         make_analyzer("standard").spec,
     )
     write_table(made, place / "counted")
-    for options, others in (([], ["storm", "wind"]), (["--seen", "0"], ["typo", "storm", "wind"])):
+    for options, others in (([], ["storm", "wind"]), (["--min-occurrences", "0"], ["typo", "storm", "wind"])):
         assert run(["table", "counted", "storm", *options]) == 0
         lines = capsys.readouterr().out.splitlines()
         assert [line.split()[-2] for line in lines[2 : 2 + len(others)]] == others
@@ -142,7 +142,7 @@ def test_translations_as_json(table: Path, capsys: pytest.CaptureFixture[str]) -
 def test_rare_words_can_be_left_out(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = []
     for seen in ("1", "2"):
-        assert run(["table", "table", "the", "--json", "--seen", seen]) == 0
+        assert run(["table", "table", "the", "--json", "--min-occurrences", seen]) == 0
         found.append(json.loads(capsys.readouterr().out))
     assert "haus" in dict(found[0]["document_terms"])
     assert "haus" not in dict(found[1]["document_terms"])

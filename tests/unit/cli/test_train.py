@@ -77,7 +77,7 @@ def test_a_run_is_resumed_and_printed_as_json(train, capsys, tmp_path):
     [
         (["--expansion-precision", "int8"], "--expansion-precision"),
         (["--expand-with", "tilde", "--expansion-precision", "int4"], "precision"),
-        (["--expand-with", "tilde", "--counting", "old"], "--counting is new or raw"),
+        (["--expand-with", "tilde", "--expansion-counting", "old"], "--expansion-counting is new or raw"),
         (["--expand-with", "tilde", "--expansion-provider", "nowhere"], "no such execution provider"),
         (["--set", "prior_bias=true"], "prior_bias is not for this kind of network"),
     ],

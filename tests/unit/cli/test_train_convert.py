@@ -162,8 +162,8 @@ def test_a_sparse_encoder_with_static_weights(checkpoints, convert, capsys, fold
     ("options", "expected"),
     [
         (["--expansion-terms", "8"], "--expansion-terms does not apply without --expand-with"),
-        (["--counting", "new"], "--counting does not apply without --expand-with"),
-        (["--expand-with", "x", "--counting", "old"], "--counting is new or raw"),
+        (["--expansion-counting", "new"], "--expansion-counting does not apply without --expand-with"),
+        (["--expand-with", "x", "--expansion-counting", "old"], "--expansion-counting is new or raw"),
     ],
 )
 def test_options_of_the_expansion_need_the_expansion(checkpoints, convert, options, expected):

@@ -22,7 +22,7 @@ def train(base, tmp_path, monkeypatch):  # noqa: F811
     (tmp_path / "card.json").write_text('{"license": "MIT", "base": {"name": "toy"}}')
 
     def train(*options, texts="texts.txt", teacher=str(base), length="20"):
-        given = ("train", "lookup", "--teacher", teacher, "--texts", texts, "--out", "made")
+        given = ("train", "lookup", "--teacher", teacher, "--data", texts, "--out", "made")
         return run([*given, "--threads", "1", "--set", f"length={length}", *options])
 
     return train
