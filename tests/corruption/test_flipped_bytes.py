@@ -136,11 +136,11 @@ def test_using_a_damaged_index_gives_an_answer_or_a_typed_error(
         "sweep",
         "0x01",
         f"{impacts}:1",
-        f"{floats}:7",
-        f"{texts}:7",
-        f"{vectors}:7",
-        f"{changes}:7",
-        f"{blocks}:307",
+        f"{floats}:17",
+        f"{texts}:17",
+        f"{vectors}:17",
+        f"{changes}:17",
+        f"{blocks}:701",
     )
     assert result["impacts"]["changed"] == size
     for name in ("impacts", "floats", "texts", "vectors", "changes", "blocks"):
@@ -157,8 +157,8 @@ def test_kernels_stay_inside_their_arrays(
     blocks: Path,
     run: Callable[..., Any],
 ) -> None:
-    folders = [f"{impacts}:4", f"{floats}:7", f"{texts}:7", f"{vectors}:7", f"{changes}:7", f"{blocks}:1499"]
-    result = run("sweep", "0x80", *folders, NUMBA_DISABLE_JIT="1")
+    small = [f"{folder}:17" for folder in (impacts, floats, texts, vectors, changes)]
+    result = run("sweep", "0x80", *small, f"{blocks}:3001", NUMBA_DISABLE_JIT="1")
     for name in ("impacts", "floats", "texts", "vectors", "changes", "blocks"):
         assert result[name]["outcomes"]["CorruptIndexError"] > 1
         assert result[name]["outcomes"]["done"] > 10

@@ -58,10 +58,12 @@ def written(folder: Path, documents: int) -> dict[str, float]:
     }
 
 
-def test_bytes_a_posting_of_100_000_expanded_passages(tmp_path: Path) -> None:
-    found = written(tmp_path / "i", 100_000)
+def test_bytes_a_posting_of_30_000_expanded_passages(tmp_path: Path) -> None:
+    found = written(tmp_path / "i", 30_000)
     assert 60 < found["documents"] < 100
-    assert found["inverted"] <= 3.1  # entries, tables of terms and the order of documents included
+    assert (
+        found["inverted"] <= 3.4
+    )  # 3.1 for 100,000 documents, with tables of terms and the order of documents
     assert found["forward"] <= 3.1
 
 
