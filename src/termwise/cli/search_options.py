@@ -40,7 +40,8 @@ Condition = Annotated[
     ),
 ]
 Must = Annotated[
-    list[str] | None, option("--must WORD", "Rank only documents whose text contains this word; repeatable.")
+    list[str] | None,
+    option("--must WORD", "Rank only documents whose text contains this word or phrase; repeatable."),
 ]
 MustNot = Annotated[
     list[str] | None,

@@ -179,6 +179,18 @@ def error_record(error: TermwiseError, word: Callable[[Fix], str | None] = over_
     }
 
 
+_REASONS = {
+    "missing": "the field is necessary",
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "an object is expected"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number is expected"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number is expected"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false is expected"),
+    "string_type": "a string is expected",
+    "list_type": "a list is expected",
+}
+"""Reasons by the type of an error of pydantic, whose own words name classes; for other types, they are used."""
+
+
 def invalid_request(
     error: ValidationError,
     *,
@@ -195,6 +207,6 @@ def invalid_request(
     where = ".".join(str(part) for part in first["loc"])
     return ServiceError(
         "the request is not as expected",
-        facts=[("field", where or "body"), ("reason", first["msg"])],
+        facts=[("field", where or "body"), ("reason", _REASONS.get(first["type"], first["msg"]))],
         fixes=[fix],
     )
