@@ -76,7 +76,7 @@ def command(
             facts=[("folder", next(run for run in runs if is_folder(run)))],
             fixes=[
                 f"termwise fuse-indexes {' '.join(quote(str(run)) for run in runs)} --alpha A --out DIR fuses indexes",
-                "termwise search DIR --queries FILE --out RUN makes a run of an index",
+                "termwise rank DIR --queries FILE --out RUN makes a run of an index",
             ],
         )
     numbers = chosen_weights(runs, "runs", alpha, weights, rrf=rrf)

@@ -33,6 +33,9 @@ Mask = npt.NDArray[np.bool_]
 Range = tuple[str | float | None, str | float | None]
 """Smallest value of a range, and the one that it ends before; None for no limit. Dates are text."""
 
+_DAYS: Range = ("2024-01-01", "2025-01-01")
+"""Example of a range of dates."""
+
 FacetValue = str | int | bool
 
 Segments = Sequence[tuple[AttributeColumns, Mask]]
@@ -108,13 +111,16 @@ def _counts(columns: AttributeColumns, field: str, mask: Mask) -> _Counts | None
         values = column.values[mask & column.present(slice(None))].view(np.bool_)
         return _Counts(*np.unique(values, return_counts=True))
     if isinstance(column, NumberColumn):
-        if columns.schema[field] != "integer":
+        kind = columns.schema[field]
+        if kind != "integer":
             raise ParameterError(
                 "only ranges of this field can be counted",
-                facts=[("field", field), ("type", columns.schema[field])],
+                facts=[("field", field), ("type", kind)],
                 fixes=[
                     "filter by each range, such as FIELD >= LOW and FIELD < HIGH, and count the results",
-                    Fix.use("count ranges: {}", ranges={field: {"low": (0, 10)}}),
+                    Fix.use(
+                        "count ranges: {}", ranges={field: {"low": (0, 10) if kind == "float" else _DAYS}}
+                    ),
                 ],
             )
         numbers = column.values[mask & column.present(slice(None))]

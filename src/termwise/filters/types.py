@@ -63,7 +63,7 @@ def check_condition(condition: Condition, schema: Schema) -> None:
     """Check a condition on one field; see `check_filter`."""
     kind = schema.get(condition.field)
     if kind is None:
-        raise UnknownNameError.of("field", condition.field, schema)
+        raise UnknownNameError.of("attribute", condition.field, schema)
     if kind in _LIMITS:
         intervals(condition, kind)
         return

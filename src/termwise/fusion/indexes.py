@@ -249,7 +249,10 @@ class _Parts:
             row = np.repeat(np.arange(len(ordinals)), np.diff(stored.indptr))
             keys.append(row * width + new[stored.terms])
             factors = index.query_factors(stored.terms)
-            values.append(weight * stored.weights.astype(np.float64) * (1.0 if factors is None else factors))
+            with np.errstate(over="ignore"):  # a weight that is not finite is refused below
+                values.append(
+                    weight * stored.weights.astype(np.float64) * (1.0 if factors is None else factors)
+                )
         key, value = np.concatenate(keys), np.concatenate(values)
         order = np.argsort(key, kind="stable")  # merges sorted runs
         key = key[order]

@@ -14,11 +14,16 @@ from termwise.errors import ParameterError
 from termwise.filters import Range
 from termwise.fixes import Code, Fix
 from termwise.records import ExcludedDocuments, Query
-from termwise.validation import check, check_count, check_names, is_integer
+from termwise.validation import check, check_flag, check_names, is_integer
 from termwise.weights import TermWeights
 
 MOST_RESULTS = 1 << 40
 """Largest number of results that is passed on; more than any index has."""
+
+_NONE: tuple[str, ...] = ()
+
+_COUNTS = {"offset": 0, "collapse_size": 1, "facet_values": 10}
+"""Defaults of numbers."""
 
 TermWeightsLike = TermWeights | Mapping[str, float]
 """Weights of the terms of a query: one row over the vocabulary of an index, or weights by term."""
@@ -110,19 +115,19 @@ class Search:
     like_text: str | None = None
     weights: TermWeightsLike | None = None
     k: int = 10
-    offset: int = 0
+    offset: int = _COUNTS["offset"]
     candidates: Sequence[str] | None = None
-    exclude: str | Collection[str] = ()
+    exclude: str | Collection[str] = _NONE
     filter: FilterLike | None = None
-    must: Words = ()
-    must_not: Words = ()
+    must: Words = _NONE
+    must_not: Words = _NONE
     syntax: bool = False
     sort: str | None = None
     collapse: str | None = None
-    collapse_size: int = 1
-    facets: Sequence[str] = ()
+    collapse_size: int = _COUNTS["collapse_size"]
+    facets: Sequence[str] = _NONE
     ranges: Mapping[str, Mapping[str, Range]] = field(default_factory=dict)
-    facet_values: int = 10
+    facet_values: int = _COUNTS["facet_values"]
     fuzzy: bool = False
     prefix: bool = False
     weighting: QuerySettings = DEFAULT
@@ -139,28 +144,40 @@ class Search:
         elif given:
             text = self.like_text if self.like is None else self.like
             check(given[0], text, isinstance(text, str), "a string")
+        if self.weights is not None:
+            check(
+                "weights",
+                self.weights,
+                _are_weights(self.weights),
+                "a row of TermWeights, or numbers by term",
+            )
+        # What has its default, as most options of most searches have, is not checked.
         if self.k is not (k := checked_k(self.k)):
             self._set(k=k)
-        if self.offset:
-            check_count("offset", self.offset, least=0)
-        if self.candidates is not None:
-            check_names("candidates", self.candidates)
-        if self.exclude != ():
-            self._set(exclude=ExcludedDocuments.of({"": self.exclude}).for_query(""))
-        for name, words in (("must", self.must), ("must_not", self.must_not)):
-            if words:
-                words = (words,) if isinstance(words, str) else words
-                check_names(name, words)
-                self._set(**{name: tuple(words)})
-        check_count("collapse_size", self.collapse_size)
+        for name, least in (("offset", 0), ("collapse_size", 1), ("facet_values", 1)):
+            number = getattr(self, name)
+            if number is not _COUNTS[name]:
+                check(name, number, is_integer(number) and number >= least, f"a whole number from {least}")
+                self._set(**{name: min(int(number), MOST_RESULTS)})
+        for name in ("candidates", "must", "must_not", "facets"):
+            names = getattr(self, name)
+            if names is not None if name == "candidates" else names is not _NONE:
+                names = (names,) if isinstance(names, str) and name in ("must", "must_not") else names
+                check_names(name, names)
+                self._set(**{name: tuple(map(str, names)) or (_NONE if name != "candidates" else ())})
+        if self.exclude is not _NONE:
+            self._set(exclude=ExcludedDocuments.of({"": self.exclude}).for_query("") or _NONE)
+        for name in ("syntax", "fuzzy", "prefix"):
+            if getattr(self, name) is not False:
+                check_flag(name, getattr(self, name))
         if self.collapse is None and self.collapse_size != 1:
             raise ParameterError(
                 "the number of results of each value needs an attribute",
                 facts=[("collapse_size", self.collapse_size)],
                 fixes=[Fix.use("name the attribute: {}", collapse=Code("NAME"))],
             )
-        if self.facets or self.ranges:
-            self._check_facets()
+        if self.facets or type(self.ranges) is not dict or self.ranges:
+            self._check_ranges()
         if not isinstance(self.weighting, QuerySettings):
             raise ParameterError(
                 "the weighting of query terms is a QuerySettings",
@@ -173,15 +190,14 @@ class Search:
                 "approximate is the number of windows from the graph for each query",
                 facts=[("approximate", windows), ("expected", f"a whole number from 1 to {MOST_WINDOWS:,}")],
             )
-        if self.candidates is not None or self.weights is not None or given in (["like"], ["like_text"]):
+        if self.candidates is not None or self.weights is not None or given not in ([], ["query"]):
             self._check_combination(given)
 
     def _set(self, **values: object) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def _check_facets(self) -> None:
-        check_names("facets", self.facets)
+    def _check_ranges(self) -> None:
         holds = isinstance(self.ranges, Mapping) and all(
             isinstance(name, str) and isinstance(each, Mapping) for name, each in self.ranges.items()
         )
@@ -189,7 +205,7 @@ class Search:
             "ranges", self.ranges, holds, "named ranges of fields, such as {'price': {'cheap': (None, 10)}}"
         )
         check("ranges", self.ranges, self.ranges.keys().isdisjoint(self.facets), "other fields than `facets`")
-        check_count("facet_values", self.facet_values)
+        self._set(ranges=dict(self.ranges))
 
     def _check_combination(self, given: Sequence[str]) -> None:
         """Check that the options go with the query."""
@@ -216,6 +232,12 @@ class Search:
     def query_id(self) -> str:
         """Identifier of the query; empty without one."""
         return self.query.query_id if isinstance(self.query, Query) else ""
+
+
+def _are_weights(value: object) -> bool:
+    return isinstance(value, TermWeights) or (
+        isinstance(value, Mapping) and all(isinstance(term, str) for term in value)
+    )
 
 
 def _not_together(names: Sequence[str], others: Sequence[str]) -> ParameterError:

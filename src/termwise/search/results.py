@@ -25,7 +25,7 @@ from termwise.search.backend import Backend, Matches, find_documents
 from termwise.search.hits import Hit, hits_of
 from termwise.search.parts import EncodedQuery, Floats, Ordinals, PartEncoding
 from termwise.search.query_syntax import parse_query
-from termwise.search.request import Search
+from termwise.search.request import MOST_RESULTS, Search
 from termwise.search.single_index import SingleIndex
 from termwise.search.snippets import Snippet, snippets_of
 from termwise.search.suggestions import Suggestion, suggestions
@@ -34,8 +34,6 @@ from termwise.validation import is_integer
 MOST_COMPARED = 1000
 """Number of the best matches of a text among which documents with the same text are looked for, before matches are
 counted."""
-
-NOTHING: frozenset[str] = frozenset()
 
 
 @final
@@ -124,7 +122,9 @@ class Results:
         """The documents with their scores: at most `Search.k`, in the order of their scores, or of `Search.sort`."""
         if self._ranking is None:
             k, same = self._k, tuple[str, ...]()
-            ranking = self._rank(self._exclude, k)
+            if self.search.like_text is not None and self._backend.scores_are_relative:
+                same = self._with_same_text_of_all  # each excluded document changes the scores of the others
+            ranking = self._rank(frozenset(same) or self._exclude, k)
             while self.search.like_text is not None and (found := self._with_same_text(ranking.doc_ids)):
                 k, same = 2 * k, same + found
                 ranking = self._rank(frozenset(same), k)
@@ -197,7 +197,8 @@ class Results:
         vector. In a mixture, its candidates do. Without a query, all documents that fulfil the conditions match.
         """
         if self.search.candidates is not None:
-            return len(self._rank(self._exclude, max(1, len(self.search.candidates))))
+            best, _ = self._best_candidates(self._exclude, self.search.candidates)
+            return len(best(len(self.search.candidates))[0])
         return len(self._all_matches())
 
     def facets(self) -> dict[str, list[ValueCount]]:
@@ -237,7 +238,7 @@ class Results:
     def _all_matches(self) -> Ordinals:
         if self._lists:
             return self._listed(self._exclude)
-        exclude = self._exclude if self.search.like_text is None else self._with_same_text_of_all
+        exclude = self._exclude if self.search.like_text is None else frozenset(self._with_same_text_of_all)
         return self.matches(exclude).ordinals()
 
     def _listed(self, exclude: frozenset[str]) -> Ordinals:
@@ -272,6 +273,8 @@ class Results:
                 "competitors is the number of documents to name, 0 or more",
                 facts=[("competitors", competitors)],
             )
+        if competitors is not None:
+            competitors = min(int(competitors), MOST_RESULTS)
         doc_ids = self.ranking.doc_ids if doc_ids is None else doc_ids
         ordinals = find_documents(self._backend, doc_ids)
         exclude = self._exclude
@@ -279,7 +282,7 @@ class Results:
         if self.search.like_text is not None and (
             competitors is not None or self._backend.scores_are_relative
         ):
-            exclude = self._with_same_text_of_all - set(doc_ids)
+            exclude = frozenset(self._with_same_text_of_all) - set(doc_ids)
         explanations = self.matches(exclude).explain(doc_ids, ordinals, competitors, centred)
         if self.search.like is not None or self.search.like_text is not None:
             name = self.search.like or "text"
@@ -358,7 +361,7 @@ class Results:
         return next(part for part in self._encodings if part.index is backend.index)
 
     @cached_property
-    def _with_same_text_of_all(self) -> frozenset[str]:
+    def _with_same_text_of_all(self) -> tuple[str, ...]:
         """Documents with the text of the example, looked for among the best matches.
 
         They have nearly the best scores, so that the texts of the others need not be read.
@@ -367,9 +370,9 @@ class Results:
             self._backend,
             replace(self.search, k=MOST_COMPARED, offset=0, sort=None, collapse=None, collapse_size=1),
         )
-        same = NOTHING
-        while found := by_score._with_same_text(by_score._rank(same, MOST_COMPARED).doc_ids):
-            same |= frozenset(found)
+        same: tuple[str, ...] = ()
+        while found := by_score._with_same_text(by_score._rank(frozenset(same), MOST_COMPARED).doc_ids):
+            same += found
         return same
 
     def _with_same_text(self, doc_ids: Sequence[str]) -> tuple[str, ...]:

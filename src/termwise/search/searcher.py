@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import final
 
+import numpy as np
+
 from termwise.attributes import Schema
 from termwise.engine.allowed_documents import FilterLike
 from termwise.engine.query_encoder import QueryEncoder
@@ -44,8 +46,13 @@ _OF_A_RUN = (
     "syntax",
     "facets",
     "ranges",
+    "k",
+    "facet_values",
 )
 """Options of a search that its use for many queries has no place for, or sets for each query."""
+
+
+_DEFAULT = Search()
 
 
 @final
@@ -126,6 +133,9 @@ class Searcher:
         ('a', 'b')
         """
         check("searchers", searchers, isinstance(searchers, Mapping), "searchers by their names")
+        check(
+            "weights", weights, isinstance(weights, list | tuple | np.ndarray), "a number for each searcher"
+        )
         if len(searchers) != len(weights):
             raise ParameterError(
                 "each part of a mixture needs a weight",
@@ -558,7 +568,7 @@ def checked_queries(
 def _check_search_of_run(search: Search) -> None:
     """Check that the search of many queries has conditions, collapsing and weighting only."""
     check("search", search, isinstance(search, Search), "a Search, such as Search(must='tea')")
-    given = [name for name in _OF_A_RUN if getattr(search, name) not in (None, (), 0, False, {})]
+    given = [name for name in _OF_A_RUN if getattr(search, name) != getattr(_DEFAULT, name)]
     if given:
         raise ParameterError(
             "the search of many queries has conditions, collapsing and weighting only",

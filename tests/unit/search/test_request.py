@@ -6,6 +6,7 @@ from dataclasses import FrozenInstanceError, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import termwise
@@ -39,6 +40,25 @@ def test_a_request_is_checked_and_made_equal_when_it_is_made() -> None:
     assert (search.must, search.must_not, search.exclude) == (("green",), ("pot",), frozenset({"a"}))
     assert (search.text, search.query_id, search.k) == ("tea", "q1", MOST_RESULTS)
     assert (Search().text, Search().query_id) == ("", "")
+    given = {
+        "candidates": np.array(["a"]),
+        "facets": ["kind"],
+        "offset": np.int64(2),
+        "exclude": np.array(["a"]),
+    }
+    with pytest.raises(ParameterError):
+        Search(**given)  # facets of candidates
+    given["candidates"] = None
+    search = Search("tea", **given, collapse_size=np.int64(1), facet_values=2**80)
+    assert (search.facets, search.offset, search.exclude) == (("kind",), 2, frozenset({"a"}))
+    assert type(search.offset) is int
+    assert search.facet_values == MOST_RESULTS
+    empty: list[str] = []
+    assert Search("tea", must=empty, must_not=empty, facets=empty, exclude=empty) == Search("tea")
+    names = ["a", "b"]
+    search = Search("tea", candidates=names)
+    names.append("c")
+    assert search.candidates == ("a", "b")
     with pytest.raises(FrozenInstanceError):
         search.k = 3  # type: ignore[misc]
 
@@ -61,6 +81,17 @@ def test_a_request_is_checked_and_made_equal_when_it_is_made() -> None:
         ({"query": "tea", "collapse_size": 2}, "needs an attribute"),
         ({"query": "tea", "collapse": "kind", "collapse_size": 0}, "collapse_size cannot have this value"),
         ({"query": "tea", "collapse_size": True}, "collapse_size cannot have this value"),
+        ({"query": "tea", "offset": None}, "offset cannot have this value"),
+        ({"query": "tea", "must": None}, "must cannot have this value"),
+        ({"query": "tea", "must_not": 0}, "must_not cannot have this value"),
+        ({"query": "tea", "ranges": []}, "ranges cannot have this value"),
+        ({"query": "tea", "ranges": None}, "ranges cannot have this value"),
+        ({"facets": None}, "facets cannot have this value"),
+        ({"facets": 0}, "facets cannot have this value"),
+        ({"query": "tea", "fuzzy": "no"}, "fuzzy cannot have this value"),
+        ({"query": "tea", "syntax": np.array([])}, "syntax cannot have this value"),
+        ({"weights": ["tea"]}, "weights cannot have this value"),
+        ({"weights": {1: 1.0}}, "weights cannot have this value"),
         ({"facets": "kind"}, "facets cannot have this value"),
         ({"facets": ["price"], "ranges": {"price": {"low": (None, 5)}}}, "other fields than"),
         ({"facets": ["kind"], "facet_values": 0}, "facet_values cannot have this value"),
@@ -103,6 +134,50 @@ def test_results_are_parts_of_one_search(searcher: Searcher) -> None:
     assert searcher.rank("tea", filter="price < 15", offset=1, k=1) == found.ranking
 
 
+def test_the_number_of_matches_does_not_depend_on_the_order(searcher: Searcher) -> None:
+    names = [document.doc_id for document in TEAS]
+    for options in ({}, {"collapse": "kind"}, {"sort": "price"}, {"k": 1, "offset": 1}):
+        assert searcher.search(Search("tea", candidates=names, **options)).count() == 4
+        assert searcher.search(Search("tea", candidates=names, filter="price < 8", **options)).count() == 2
+        assert searcher.search(Search("tea", **options)).count() == searcher.search(Search("tea")).count()
+
+
+def test_numbers_beyond_those_of_documents(searcher: Searcher) -> None:
+    found = searcher.search(Search("tea", k=2**70, offset=2**70))
+    assert len(found.ranking) == 0
+    assert found.hits() == []
+    neighbours = [
+        len(searcher.explain("tea", "a", competitors=most).competitors) for most in (9, 2**63, 10**20)
+    ]
+    assert len(set(neighbours)) == 1
+
+
+def test_an_example_of_a_mixture_has_the_same_scores_on_each_page(tmp_path: Path) -> None:
+    """The document with its text is no result, and does not change the scores of the others."""
+    documents = [
+        Document(f"d{n}", "tea " * (n % 5 + 1) + "pot " * (n % 3) + f"w{n}", {"n": n}) for n in range(40)
+    ]
+    documents.append(Document("same", "green tea pot", {"n": 1000}))
+    parts = {
+        name: termwise.build_index(
+            documents, tmp_path / name, model=name, store_text=True, attributes={"n": "integer"}
+        )
+        for name in ("bm25", "jm")
+    }
+    for weights in ([0.5, 0.5], [1.0, -0.4]):
+        searcher = Searcher.mix(parts, weights, depth=20)
+        for sort in ("n", None):
+            whole = searcher.search(Search(like_text="green tea pot", sort=sort, k=100))
+            assert whole.same_text == ("same",)
+            assert [each.score for each in whole.explain()] == pytest.approx(whole.ranking.scores.tolist())
+            pages = [
+                searcher.search(Search(like_text="green tea pot", sort=sort, k=3, offset=offset)).ranking
+                for offset in range(0, len(whole.ranking), 3)
+            ]
+            assert [each for page in pages for each in page.doc_ids] == list(whole.ranking.doc_ids)
+            assert [each for page in pages for each in page.scores.tolist()] == whole.ranking.scores.tolist()
+
+
 def test_operators_of_a_query_are_conditions(searcher: Searcher) -> None:
     found = searcher.search(Search('+tea -pot kind:tea "green tea"', syntax=True, must_not="north"))
     assert (found.text, found.must, found.must_not) == (
@@ -120,7 +195,11 @@ def test_the_search_of_many_queries_has_conditions_only(searcher: Searcher) -> N
     queries = [Query("q", "tea"), Query("r", "pot")]
     run = searcher.rank_many(queries, search=Search(filter="price < 15", collapse="kind"), k=9)
     assert len(run["q"]) == 1
-    for wrong in ({"query": "tea"}, {"like": "a"}, {"offset": 1}, {"sort": "price"}, {"exclude": "a"}):
+    assert searcher.rank_many(queries, search=Search(facets=[], exclude=[])) == searcher.rank_many(queries)
+    for wrong in (
+        *({"query": "tea"}, {"like": "a"}, {"offset": 1}, {"sort": "price"}, {"exclude": "a"}),
+        *({"k": 2}, {"weights": {}}, {"facet_values": 3}),
+    ):
         with pytest.raises(ParameterError, match="has conditions, collapsing and weighting only"):
             searcher.rank_many(queries, search=Search(**wrong))
     with pytest.raises(ParameterError, match="search cannot have this value"):

@@ -146,7 +146,7 @@ def test_documents_are_listed_without_words(client: TestClient) -> None:
     ("query", "message", "fix"),
     [
         ('"green', "a quote of the query is not closed", "write a phrase in two quotes"),
-        ("colour:red", "unknown field 'colour'", "write a space after the colon"),
+        ("colour:red", "unknown attribute 'colour'", "write a space after the colon"),
         ("price:cheap", "expected a number", "write a space after the colon"),
         ("tea " * 2000, "query is longer than this service allows", "shorten it"),
         ("+the tea", "as it does with stop words", "omit it"),
