@@ -46,7 +46,6 @@ _OF_A_RUN = (
     "syntax",
     "facets",
     "ranges",
-    "k",
     "facet_values",
 )
 """Options of a search that its use for many queries has no place for, or sets for each query."""
@@ -302,7 +301,7 @@ class Searcher:
         k : int, optional
             Number of results per query.
         search : Search, optional
-            Conditions, collapsing and weighting of all queries; without a query, an order and `Search.k`.
+            Conditions, collapsing and weighting of all queries; without a query, an order, and another `Search.k`.
         candidates : Run, optional
             Re-rank the documents of this run instead of searching. Queries that are not in the run are skipped.
         exclude : mapping of str to str or set of str, or "id", optional
@@ -347,7 +346,7 @@ class Searcher:
         k = checked_k(k)
         check_threads(threads)
         checked, excluded = checked_queries(queries, candidates, exclude)
-        _check_search_of_run(search)
+        _check_search_of_run(search, k)
         results = Results(self.backend, search)
 
         def rank(query: Query) -> TimedRanking:
@@ -565,10 +564,11 @@ def checked_queries(
     return checked, excluded
 
 
-def _check_search_of_run(search: Search) -> None:
+def _check_search_of_run(search: Search, k: int) -> None:
     """Check that the search of many queries has conditions, collapsing and weighting only."""
     check("search", search, isinstance(search, Search), "a Search, such as Search(must='tea')")
     given = [name for name in _OF_A_RUN if getattr(search, name) != getattr(_DEFAULT, name)]
+    given += ["k"] if search.k not in (_DEFAULT.k, k) else []
     if given:
         raise ParameterError(
             "the search of many queries has conditions, collapsing and weighting only",
