@@ -38,7 +38,7 @@ def _within_limit(filter: str | dict[str, Any]) -> str | dict[str, Any]:
 Filter = Annotated[str | dict[str, Any], AfterValidator(_within_limit)]
 
 
-_OPTIONS = tuple(each.name for each in fields(Search))
+_OPTIONS = frozenset(each.name for each in fields(Search))
 
 FILTER: Any = Field(
     None,
@@ -54,14 +54,14 @@ class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     def search(self) -> Search:
-        """Return the search: the fields that have the name of an option of `Search`.
+        """Return the search: the given fields that have the name of an option of `Search`; defaults are the same.
 
         Raises
         ------
         ParameterError
             If two options do not go together.
         """
-        return Search(**{name: getattr(self, name) for name in _OPTIONS if name in type(self).model_fields})
+        return Search(**{name: getattr(self, name) for name in _OPTIONS & self.model_fields_set})
 
 
 class SearchRequest(_Request):

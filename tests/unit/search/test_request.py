@@ -119,6 +119,12 @@ def test_every_option_of_the_service_is_one_of_a_search_or_of_its_answer() -> No
     options = {each.name for each in fields(Search)}
     assert set(SearchRequest.model_fields) - shown <= options
     assert options - set(SearchRequest.model_fields) == {"weighting", "approximate"}
+    defaults = SearchRequest()
+    assert (
+        Search(**{name: getattr(defaults, name) for name in options & set(SearchRequest.model_fields)})
+        == Search()
+    )
+    assert defaults.search() == Search()
 
 
 def test_results_are_parts_of_one_search(searcher: Searcher) -> None:
