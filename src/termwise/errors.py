@@ -325,6 +325,18 @@ class IndexLockedError(TermwiseError):
     exit_code = 3
 
 
+class BudgetError(TermwiseError):
+    """The work for an answer is more than its budget allows; see `termwise.budget`."""
+
+    slug = "budget"
+
+
+class DeadlineError(BudgetError):
+    """The answer was not ready in time."""
+
+    slug = "deadline"
+
+
 class DivergedError(TermwiseError):
     """Training reached a loss or weights that are not finite numbers."""
 

@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("text", "attributes"),
     ("storage",),
     ("weights", "vectors"),
-    ("settings", "parallel", "validation"),
+    ("settings", "parallel", "validation", "budget"),
     ("records",),
     ("errors",),
     ("fixes",),

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.attributes import Schema
+from termwise.budget import spend
 from termwise.engine.retrieval import RankedOrdinals
 from termwise.errors import ParameterError
 from termwise.index import Index
@@ -119,6 +120,7 @@ class ResultOrder:
         Documents with equal values are in the order of `ordinals`, and those without a value are last.
         """
         assert self.sort is not None, "results are sorted"
+        spend(len(ordinals))
         of_segments = [
             places[self._first_rows(segment, rows, k)]
             for segment, places, rows in index.segments.by_segment(ordinals)
@@ -151,6 +153,7 @@ class ResultOrder:
         depth = k
         while True:
             ordinals, scores = first(depth)
+            spend(len(ordinals))
             places = _first_of_values(index, self.collapse, ordinals, self.collapse_size)
             if len(places) >= k or len(ordinals) < depth:
                 return ordinals[places[:k]], scores[places[:k]]

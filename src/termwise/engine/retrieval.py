@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from termwise.budget import spend
 from termwise.engine.allowed_documents import AllowedDocuments, AllowedRows
 from termwise.engine.dense_retrieval import best_by_vectors, score_by_vectors, without_infinity
 from termwise.engine.query_vector import QueryVector
@@ -94,6 +95,7 @@ def first_stage(
     """
     depth = k + len(left_out)
     while True:
+        spend()
         ordinals, scores = _best_rows(index, query, depth, allowed, search)
         is_last = len(ordinals) < depth
         if index.manifest.chunk:
@@ -146,6 +148,7 @@ def documents_in_order(
     allowed: AllowedDocuments | None,
 ) -> npt.NDArray[np.int64]:
     """Return the documents with a posting of one of the terms, or all, in the order of the index, without scores."""
+    spend(len(index))
     ordinals = index.chunks.starts
     if terms is not None and len(ordinals):
         mask = np.zeros(len(index), dtype=np.bool_)
@@ -268,6 +271,7 @@ def _search_segments(
         rows_allowed = None if allowed is None else allowed.segments[number]
         available = len(segment) if rows_allowed is None else rows_allowed.count
         if available:
+            spend(available)
             rows, segment_sums = search(segment, query, min(k, available), rows_allowed)
             ordinals.append(segment.places_of(rows) + first)
             sums.append(segment_sums)

@@ -31,6 +31,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from termwise.budget import spend
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage
 from termwise.index import Index
@@ -210,6 +211,7 @@ class SimilarTerms:
         most = max(most_edits(token), most_edits(word))
         near: dict[int, SimilarTerm] = {}
         for distance in range(1, most + 1):
+            spend()
             found = self._within(token, distance) if distance <= most_edits(token) else {}
             # Other analyzers can be slow, and their form of a word depends on its neighbours.
             if isinstance(self.analyzer, WordAnalyzer):
@@ -254,6 +256,7 @@ class SimilarTerms:
         """
         words = self._written.get(term.number)
         if words is None:
+            spend()
             words = Counter()
             for text in self._texts_with(term.number):
                 analysis = self.analyzer.analyze(text)
@@ -275,6 +278,7 @@ class SimilarTerms:
         """Return words within a distance of a word, as far as they can be known, by the numbers of their terms."""
         found: dict[int, str] = {}
         for end in range(max(1, len(word) - LONGEST_ENDING), len(word)):
+            spend()
             if distance <= most_edits(word[:end]):
                 found |= {
                     number: term + word[end:]

@@ -24,6 +24,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from termwise.budget import spend
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
 from termwise.index import Index
@@ -186,6 +187,7 @@ class TextReader:
         for ordinal, stored in zip(
             ordinals.tolist(), self._texts.store.document_texts(ordinals), strict=True
         ):
+            spend()
             fields = [(self._analyzer.tokens(text), text) for text in unpack(stored or "")]
             for phrase, verdicts in phrases:
                 if verdicts[ordinal] == UNKNOWN:
@@ -203,6 +205,7 @@ class TextReader:
 
     def _with_token(self, token: str) -> npt.NDArray[np.bool_]:
         """Return which documents have a posting of a token, by position; of chunks, all or none."""
+        spend(len(self.index))
         mask = np.zeros(len(self.index), dtype=np.bool_)
         number = self.index.vocabulary.number(token)
         if number is None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from termwise.budget import spend
 from termwise.engine.dense_retrieval import BestWindow, best_window
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import added_terms, without_replaced
@@ -66,6 +67,7 @@ def explain(
     with_weights = index.term_vectors is None and any(text is not None for text in texts)
     translations = TranslationShares.of(index) if with_weights else None
     for position, (doc_id, ordinal) in enumerate(zip(doc_ids, ordinals.tolist(), strict=True)):
+        spend()
         chunk, whole = int(chunks[position]), texts[position]
         fields = DocumentFields.of(index, chunk)
         window = chunk_window(index, ordinal, chunk, whole)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.attributes.schema import Schema
+from termwise.budget import spend
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError
 from termwise.filters.expressions import And, Condition, Exists, Filter, Not, Or
@@ -74,6 +75,7 @@ def rows_allowed(
         assert columns is not None, "the number of rows is known"
         last = columns.rows
     if isinstance(filter, Condition):
+        spend(last - first)
         return _matches(filter, columns, first, last)
     if isinstance(filter, Not):
         return ~rows_allowed(filter.filter, columns, first=first, last=last)

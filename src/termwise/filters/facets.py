@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.attributes.schema import Schema
+from termwise.budget import spend
 from termwise.errors import ParameterError
 from termwise.filters.evaluation import rows_allowed
 from termwise.filters.expressions import Exists, GreaterOrEqual, Less
@@ -104,6 +105,7 @@ def facet_counts(segments: Segments, field: str, n: int) -> list[ValueCount]:
 
 
 def _counts(columns: AttributeColumns, field: str, mask: Mask) -> _Counts | None:
+    spend(len(mask))
     column = columns.column(field)
     if column is None:
         return None

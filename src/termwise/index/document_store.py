@@ -10,6 +10,7 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
+from termwise.budget import TEXT, spend
 from termwise.index.container import corrupt
 from termwise.index.field_texts import SEPARATOR, joined_chunks
 from termwise.index.segment import concatenated_ranges
@@ -154,6 +155,7 @@ class DocumentStore:
             table = self.tables[number]
             if table is None:
                 continue
+            spend(TEXT * len(rows))
             for place, text in zip(places.tolist(), table.get_many(rows), strict=True):
                 if self.fields and text.count(SEPARATOR) + 1 != self.fields:
                     seen = f"{text.count(SEPARATOR) + 1}"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from termwise.budget import spend
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import added_terms
 from termwise.errors import ParameterError, UnknownNameError
@@ -93,6 +94,7 @@ def _texts_of_field(index: Index, ordinals: npt.NDArray[np.int64], field: str) -
 
 
 def _snippet(doc_id: str, text: str, words: _QueryWords, length: int) -> Snippet:
+    spend()
     marks = words.marks(text)
     low, high = passage_range(text, marks, length)
     spans: list[Span] = []

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from termwise.errors import IndexLockedError
+from termwise.errors import DeadlineError, IndexLockedError
 from termwise.indexing import open_writer
 from termwise.indexing.added_rows import LoadedNetworks
 from termwise.indexing.live_writer import LiveWriter
 from termwise.records import AttributeValue, Document
-from termwise.serve.errors import DeadlineError, OverloadError
+from termwise.serve.errors import OverloadError
 
 logger = logging.getLogger("termwise.serve")
 

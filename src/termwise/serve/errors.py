@@ -12,7 +12,9 @@ from pydantic import ValidationError
 
 from termwise.display.safe_text import legible
 from termwise.errors import (
+    BudgetError,
     DataError,
+    DeadlineError,
     IndexFormatError,
     IndexLockedError,
     MissingFileError,
@@ -90,24 +92,17 @@ class OverloadError(ServiceError):
     status = 503
 
 
-class DeadlineError(ServiceError):
-    """The answer was not ready in time."""
-
-    slug = "deadline"
-    status = 503
-
-
 def status_of(error: TermwiseError) -> int:
     """Return the HTTP status of an error."""
     if isinstance(error, ServiceError):
         return error.status
     if isinstance(error, UnknownIdError):
         return 404
-    if isinstance(error, IndexLockedError):
+    if isinstance(error, IndexLockedError | DeadlineError):
         return 503
     if isinstance(error, IndexFormatError | MissingFileError | StorageError):
         return 500
-    return 400 if isinstance(error, UsageError | DataError) else 500
+    return 400 if isinstance(error, UsageError | DataError | BudgetError) else 500
 
 
 def headers_of(status: int) -> dict[str, str]:

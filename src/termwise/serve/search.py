@@ -11,6 +11,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any, NamedTuple, cast
 
 from termwise.attributes.json_values import json_attributes
+from termwise.budget import spend
 from termwise.errors import ParameterError
 from termwise.explain import Explanation
 from termwise.filters import ValueCount
@@ -32,7 +33,6 @@ from termwise.serve.answers import (
 from termwise.serve.documents import texts_by_field
 from termwise.serve.indexes import OpenIndex, ServedIndexes
 from termwise.serve.requests import ExplainRequest, FacetsRequest, FusedSearchRequest, SearchRequest
-from termwise.serve.search_pool import check_deadline
 from termwise.serve.settings import ServiceSettings
 
 
@@ -73,16 +73,16 @@ def search(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings)
         "milliseconds": 0.0,
     }
     if request.total:
-        check_deadline()
+        spend()
         answer["total"] = results.count()
     if request.facets or request.ranges:
-        check_deadline()
+        spend()
         answer["facets"] = _facet_records(results.facets())
-    check_deadline()
+    spend()
     suggested = results.did_you_mean()
     if suggested:
         answer["did_you_mean"] = [asdict(each) for each in suggested]
-    check_deadline()
+    spend()
     explanations = results.explain() if request.explain else []
     answer["milliseconds"] = round(1000 * (time.perf_counter() - begin), 3)
     return Found(answer, results, explanations)
@@ -91,7 +91,7 @@ def search(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings)
 def _hits(searcher: Searcher, results: Results, request: SearchRequest) -> list[HitAnswer]:
     """Return results as JSON-like data."""
     ranking = results.ranking
-    check_deadline()
+    spend()
     found = results.hits(show=request.show, texts=False)
     records = [_hit_record(rank, hit) for rank, hit in enumerate(found, request.offset + 1)]
     if request.text:
@@ -99,7 +99,7 @@ def _hits(searcher: Searcher, results: Results, request: SearchRequest) -> list[
             record["text"] = join_fields(texts.values()) if texts else None
             record["texts"] = texts
     if request.highlight:
-        check_deadline()
+        spend()
         excerpts = results.snippets(length=request.excerpt_length)
         for record, excerpt in zip(records, excerpts, strict=True):
             record["excerpt"] = excerpt_record(excerpt)
@@ -131,7 +131,7 @@ def fused_search(
     query = Query("q", request.query)
     runs = []
     for name, searcher in searchers.items():
-        check_deadline()
+        spend()
         runs.append(Run([searcher.rank(query, k=request.depth, filter=request.filter)], name))
     if request.normalisation == "reciprocal-rank":
         run = reciprocal_rank_fusion(runs)

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from termwise.errors import DeadlineError
 from termwise.serve.bodies import BodyBudget
 from termwise.serve.changes import Change, ChangeQueue, Outcome
-from termwise.serve.errors import DeadlineError, ForbiddenError, OverloadError
+from termwise.serve.errors import ForbiddenError, OverloadError
 from termwise.serve.indexes import ServedIndex, ServedIndexes
 from termwise.serve.keys import Access
 from termwise.serve.search_pool import SearchPool

@@ -18,7 +18,8 @@ import pytest
 from tests.unit.serve.conftest import TEAS, served
 
 import termwise
-from termwise.errors import CorruptIndexError, StorageError
+from termwise.budget import spend
+from termwise.errors import CorruptIndexError, DeadlineError, StorageError
 from termwise.index.folder import writer_lock
 from termwise.index.updater import IndexUpdater
 from termwise.indexing import added_rows
@@ -30,10 +31,10 @@ from termwise.serve import search
 from termwise.serve.app import check_service
 from termwise.serve.bodies import BodyBudget
 from termwise.serve.changes import ChangeQueue, Put
-from termwise.serve.errors import DeadlineError, OverloadError
+from termwise.serve.errors import OverloadError
 from termwise.serve.indexes import ServedIndex
 from termwise.serve.requests import ExplainRequest, SearchRequest
-from termwise.serve.search_pool import SearchPool, check_deadline
+from termwise.serve.search_pool import SearchPool
 
 SEARCHES: dict[str, dict[str, Any]] = {
     "plain": {"query": "green tea"},
@@ -172,7 +173,7 @@ def test_a_late_search_ends_early(shop: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Results, "hits", None)  # what would come next
     asyncio.run(run())
     assert [type(error) for error in errors] == [DeadlineError]
-    check_deadline()  # not for other threads
+    spend()  # not for other threads
 
 
 def test_no_request_reads_files_on_the_event_loop(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:

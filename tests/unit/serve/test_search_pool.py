@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from termwise.serve.errors import DeadlineError, OverloadError
+from termwise.errors import DeadlineError
+from termwise.serve.errors import OverloadError
 from termwise.serve.search_pool import SearchPool
 
 

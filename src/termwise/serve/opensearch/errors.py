@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from termwise.errors import DataError, TermwiseError, UnknownIdError
+from termwise.errors import DataError, DeadlineError, TermwiseError, UnknownIdError
 from termwise.serve.errors import (
-    DeadlineError,
     ForbiddenError,
     OverloadError,
     ServiceError,
