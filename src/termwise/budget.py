@@ -1,4 +1,4 @@
-"""Budget of the work for one answer: its time, and the documents that it may look at.
+"""Budget of the work for one answer: its time, the documents that it may look at, and the texts that it returns.
 
 Long loops of the library call `spend`. Without a budget, this costs a look-up. A service sets one for each request:
 
@@ -34,13 +34,17 @@ class Budget:
     documents : int, optional
         Documents that filters, counts and other loops may look at, each as often as it is looked at; a text that is
         read counts as `TEXT` documents.
+    size : int, optional
+        Bytes or characters of the texts that the answer returns.
     """
 
-    def __init__(self, seconds: float, documents: int | None = None) -> None:
+    def __init__(self, seconds: float, documents: int | None = None, size: int | None = None) -> None:
         self.seconds = seconds
         self.documents = documents
+        self.size = size
         self.ends = time.monotonic() + seconds
-        self._left: float = math.inf if documents is None else documents
+        self._documents_left: float = math.inf if documents is None else documents
+        self._size_left: float = math.inf if size is None else size
         self._cancelled = False
         self.pause: Callable[[], object] | None = None
         """Called by `spend`, so that other work can go first."""
@@ -49,22 +53,29 @@ class Budget:
         """Let the next `spend` raise `DeadlineError`; another thread may call this."""
         self._cancelled = True
 
-    def spend(self, documents: int = 0) -> None:
-        """Count documents that are looked at.
+    def spend(self, documents: int = 0, size: int = 0) -> None:
+        """Count documents that are looked at, and the size of texts that are returned.
 
         Raises
         ------
         BudgetError
-            If these are too many documents.
+            If these are too many documents, or the texts are too large.
         DeadlineError
             If the time is over, or the work is cancelled.
         """
-        self._left -= documents
-        if self._left < 0:
+        self._documents_left -= documents
+        self._size_left -= size
+        if self._documents_left < 0:
             raise BudgetError(
                 "this would look at more documents than one answer may",
                 facts=[("most", self.documents)],
                 fixes=["use fewer conditions on attributes and texts"],
+            )
+        if self._size_left < 0:
+            raise BudgetError(
+                "the answer would be too large",
+                facts=[("most bytes", self.size)],
+                fixes=["ask for fewer documents at once, or without their texts"],
             )
         if self._cancelled or time.monotonic() > self.ends:
             raise self.late()
@@ -98,8 +109,8 @@ def limited(budget: Budget | None) -> Iterator[None]:
         _thread.budget = before
 
 
-def spend(documents: int = 0) -> None:
-    """Count documents that are looked at; see `Budget.spend`. Without a budget, nothing happens."""
+def spend(documents: int = 0, size: int = 0) -> None:
+    """Count documents and texts; see `Budget.spend`. Without a budget, nothing happens."""
     budget: Budget | None = getattr(_thread, "budget", None)
     if budget is not None:
-        budget.spend(documents)
+        budget.spend(documents, size)

@@ -33,6 +33,9 @@ FEW = 4
 MANY = 0.1
 """Number of matching values per row from which on all values are counted, instead of looking up the row of each."""
 
+MOST_CONDITIONS = 1024
+"""Largest number of conditions of a filter, as in Lucene; each looks at all documents."""
+
 
 def as_filter(given: str | Mapping[str, Any] | Filter, schema: Schema) -> Filter:
     """Return a checked filter, given as text, as an object of JSON, or as a `Filter`.
@@ -40,10 +43,25 @@ def as_filter(given: str | Mapping[str, Any] | Filter, schema: Schema) -> Filter
     The errors are those of `parse_filter`, `filter_from_json` and `check_filter`.
     """
     if isinstance(given, str):
-        return parse_filter(given, schema)
-    filter = filter_from_json(given) if isinstance(given, Mapping) else given
-    check_filter(filter, schema)
+        filter = parse_filter(given, schema)
+    else:
+        filter = filter_from_json(given) if isinstance(given, Mapping) else given
+        check_filter(filter, schema)
+    conditions = _conditions(filter)
+    if conditions > MOST_CONDITIONS:
+        raise ParameterError(
+            "a filter has too many conditions",
+            facts=[("conditions", conditions), ("most", MOST_CONDITIONS)],
+            fixes=['list the values of an attribute: kind in ("a", "b")'],
+        )
     return filter
+
+
+def _conditions(filter: Filter) -> int:
+    """Return the number of conditions of a filter."""
+    if isinstance(filter, Not):
+        return _conditions(filter.filter)
+    return sum(map(_conditions, filter.filters)) if isinstance(filter, And | Or) else 1
 
 
 def rows_allowed(

@@ -21,9 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError
 from termwise.kernels.jit import compilation_seconds
+from termwise.serve.answer_budget import PIECE, AnswerBudget
 from termwise.serve.api import OPERATIONS
-from termwise.serve.bodies import BodyBudget, JsonAnswer
-from termwise.serve.errors import error_record, headers_of, log_failure, over_http, status_of
+from termwise.serve.bodies import JsonAnswer
+from termwise.serve.errors import OverloadError, error_record, headers_of, log_failure, over_http, status_of
 from termwise.serve.indexes import ServedIndexes
 from termwise.serve.keys import Access
 from termwise.serve.observation import Metrics, requests_log
@@ -32,6 +33,7 @@ from termwise.serve.opensearch.routes import opensearch_routes
 from termwise.serve.operations import Operation
 from termwise.serve.page.errors import at_the_page
 from termwise.serve.page.routes import error_page, is_for_page, page_routes
+from termwise.serve.search_pool import client_name
 from termwise.serve.service import Service
 from termwise.serve.settings import ServiceSettings
 from termwise.serve.warm_up import kernels_loaded_soon, use_kernels
@@ -115,9 +117,7 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
             allow_headers=("authorization", "x-api-key"),
             expose_headers=("retry-after",),
         )
-    app.add_middleware(
-        ServiceMiddleware, metrics=metrics, bodies=service.bodies, hosts=service.settings.hosts
-    )
+    app.add_middleware(ServiceMiddleware, service=service, metrics=metrics)
     return app
 
 
@@ -185,10 +185,11 @@ def _error(request: Request, record: Mapping[str, Any], status: int, headers: Ma
 class ServiceMiddleware:
     """Checks the host of each request, adds headers to its answer, counts it, and writes a line of the log."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, bodies: BodyBudget, hosts: Sequence[str]) -> None:
+    def __init__(self, app: ASGIApp, service: Service, metrics: Metrics) -> None:
         self._app = app
-        self._bodies = bodies
+        self._bodies, self._answers = service.bodies, service.answers
         self._metrics = metrics
+        hosts = service.settings.hosts
         self._hosts = frozenset((*hosts, *THIS_MACHINE)) if hosts else frozenset()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -197,20 +198,8 @@ class ServiceMiddleware:
             await self._app(scope, receive, send)
             return
         begin = time.perf_counter()
-        status, started = 500, False
-
-        async def send_with_headers(message: Message) -> None:
-            nonlocal started, status
-            if message["type"] == "http.response.start":
-                started = True
-                status = message["status"]
-                given = {name for name, _ in message["headers"]}
-                message["headers"] = [
-                    *message["headers"],
-                    *(each for each in HEADERS if each[0] not in given),
-                ]
-            await send(message)
-
+        client_name.set(scope["client"][0] if scope.get("client") else "")
+        answer = _Answer(scope, send, self._answers)
         try:
             if self._hosts and _host(scope) not in self._hosts:
                 refusal = {
@@ -221,34 +210,93 @@ class ServiceMiddleware:
                         "fixes": ["allow this name when the service starts"],
                     }
                 }
-                await JsonAnswer(refusal, status_code=421)(scope, receive, send_with_headers)
+                await JsonAnswer(refusal, status_code=421)(scope, receive, answer.send)
             else:
-                await self._app(scope, receive, send_with_headers)
+                await self._app(scope, receive, answer.send)
         except Exception:
             logger.exception("a request failed")
-            if started:
+            if answer.started:
                 raise
             bug = {"type": "bug", "message": "the service failed; see its log"}
-            await _error(Request(scope), bug, 500, {})(scope, receive, send_with_headers)
+            await _error(Request(scope), bug, 500, {})(scope, receive, answer.send)
         finally:
+            answer.end()
             self._bodies.give_back(scope)
-            seconds = time.perf_counter() - begin
-            route = scope.get("route")
-            operation = route.name if isinstance(route, Route) and status != 405 else "unknown"
-            self._metrics.count(operation, status, seconds)
-            if requests_log.isEnabledFor(logging.INFO):
-                client = scope.get("client")
-                record = {
-                    "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-                    "operation": operation,
-                    "method": scope["method"],
-                    "index": scope.get("termwise.index") or scope.get("path_params", {}).get("index", ""),
-                    "status": status,
-                    "milliseconds": round(1000 * seconds, 3),
-                    "client": client[0] if client else "",
-                    "key": scope.get("termwise.key", ""),
-                }
-                requests_log.info(json.dumps(record))
+            self._log(scope, answer.status, time.perf_counter() - begin)
+
+    def _log(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count a request, and write its line of the log."""
+        route = scope.get("route")
+        operation = route.name if isinstance(route, Route) and status != 405 else "unknown"
+        self._metrics.count(operation, status, seconds)
+        if requests_log.isEnabledFor(logging.INFO):
+            client = scope.get("client")
+            record = {
+                "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "operation": operation,
+                "method": scope["method"],
+                "index": scope.get("termwise.index") or scope.get("path_params", {}).get("index", ""),
+                "status": status,
+                "milliseconds": round(1000 * seconds, 3),
+                "client": client[0] if client else "",
+                "key": scope.get("termwise.key", ""),
+            }
+            requests_log.info(json.dumps(record))
+
+
+class _Answer:
+    """Sends the answer to one request, with `HEADERS`, and in pieces whose bytes `AnswerBudget` counts.
+
+    Attributes
+    ----------
+    status : int
+    started : bool
+        Whether a part was sent.
+    """
+
+    def __init__(self, scope: Scope, send: Send, budget: AnswerBudget) -> None:
+        self.status, self.started = 500, False
+        self._scope, self._send, self._budget = scope, send, budget
+        self._held = 0
+        self._refused = False
+
+    async def send(self, message: Message) -> None:
+        """Send a part; if all answers are too large, the client gets an error in place of this one."""
+        if message["type"] == "http.response.start":
+            size = int(dict(message["headers"]).get(b"content-length", b"0"))
+            if size > PIECE and not self._budget.take(size):
+                self._refused = True
+                await self._refuse()
+                return
+            self._held = size if size > PIECE else 0
+            await self._start(message)
+        elif not self._refused:
+            body = message.get("body", b"")
+            last = (len(body) - 1) // PIECE * PIECE if body else 0
+            for place in range(0, last, PIECE):
+                await self._send({**message, "body": body[place : place + PIECE], "more_body": True})
+            await self._send({**message, "body": body[last:]})
+
+    def end(self) -> None:
+        """Give the bytes of the answer back."""
+        self._budget.give_back(self._held)
+        self._held = 0
+
+    async def _start(self, message: Message) -> None:
+        self.started = True
+        self.status = message["status"]
+        given = {name for name, _ in message["headers"]}
+        message["headers"] = [*message["headers"], *(each for each in HEADERS if each[0] not in given)]
+        await self._send(message)
+
+    async def _refuse(self) -> None:
+        error = OverloadError(
+            "the service sends too many large answers", fixes=["repeat the request later, or ask for less"]
+        )
+        status = status_of(error)
+        answer = JsonAnswer({"error": error_record(error)}, status_code=status, headers=headers_of(status))
+        await self._start({"type": "http.response.start", "status": status, "headers": answer.raw_headers})
+        await self._send({"type": "http.response.body", "body": answer.body})
 
 
 def _host(scope: Scope) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from termwise.attributes import Schema
 from termwise.attributes.json_values import json_attributes
+from termwise.budget import spend
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, FieldChoice, RecordReader, identifier
 from termwise.errors import UnknownIdError, UnknownNameError
 from termwise.index.field_texts import joined, unpack
@@ -19,6 +20,9 @@ from termwise.serve.changes import Merge
 from termwise.serve.errors import PartialUpdateError, ServiceError
 
 WHOLE = "send the whole document with PUT"
+
+TOGETHER = 20
+"""Documents whose texts are read at once, so that an answer that is too large is refused before it is made."""
 
 PART = "PATCH /v1/indexes/INDEX/documents/ID"
 
@@ -166,8 +170,13 @@ def texts_by_field(searcher: Searcher, doc_ids: Sequence[str]) -> list[dict[str,
     if not index.stores_text:
         return [{} for _ in doc_ids]
     names = tuple(field_weights(searcher)) or BODY_FIELDS[:1]
-    stored = index.store.document_texts(index.find_many(doc_ids))
-    return [
-        dict(zip(names, unpack(text or "") if len(names) > 1 else [joined(text or "")], strict=True))
-        for text in stored
-    ]
+    ordinals = index.find_many(doc_ids)
+    found: list[dict[str, str]] = []
+    for start in range(0, len(ordinals), TOGETHER):
+        stored = index.store.document_texts(ordinals[start : start + TOGETHER])
+        spend(size=sum(len(text or "") for text in stored))
+        found += (
+            dict(zip(names, unpack(text or "") if len(names) > 1 else [joined(text or "")], strict=True))
+            for text in stored
+        )
+    return found

@@ -22,6 +22,7 @@ from starlette.requests import Request
 from termwise.errors import MalformedRecordError, ParameterError, TermwiseError
 from termwise.fixes import Fix
 from termwise.serve.errors import ForbiddenError, UnknownKeyError
+from termwise.serve.search_pool import client_name
 from termwise.storage.atomic_file import write_bytes_whole
 from termwise.storage.safe_read import path_exists, read_input
 
@@ -179,6 +180,7 @@ class Access:
                 fixes=["send the header: Authorization: Bearer KEY"],
             )
         request.scope["termwise.key"] = record.id
+        client_name.set(f"key {record.id}")
         if ROLES.index(record.role) < ROLES.index(role):
             raise ForbiddenError(
                 "the role of the API key does not allow this", facts=[("role", record.role), ("needed", role)]

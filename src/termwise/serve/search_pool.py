@@ -124,7 +124,7 @@ class SearchPool:
         Functions that wait; further ones are refused.
     timeout : float
         Seconds from the call to the result.
-    documents : int, optional
+    documents, size : int, optional
         See `termwise.budget.Budget`.
 
     Attributes
@@ -133,10 +133,12 @@ class SearchPool:
         Functions that wait or run, also those whose deadline has passed while they run.
     """
 
-    def __init__(self, threads: int, queue: int, timeout: float, documents: int | None = None) -> None:
+    def __init__(
+        self, threads: int, queue: int, timeout: float, documents: int | None = None, size: int | None = None
+    ) -> None:
         self.pending = 0
         self._most = threads + queue
-        self._timeout, self._documents = timeout, documents
+        self._limits = timeout, documents, size
         self._clients: dict[str, _Client] = {}
         self._waiting: dict[_Client, None] = {}
         """Clients with jobs that wait."""
@@ -160,7 +162,7 @@ class SearchPool:
 
     def budget(self) -> Budget:
         """Return the budget for the functions of one answer, whose time begins now."""
-        return Budget(self._timeout, self._documents)
+        return Budget(*self._limits)
 
     async def run(self, function: Callable[[], T], budget: Budget | None = None) -> T:
         """Return the result of a function.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from termwise.errors import DeadlineError
+from termwise.serve.answer_budget import AnswerBudget
 from termwise.serve.bodies import BodyBudget
 from termwise.serve.changes import Change, ChangeQueue, Outcome
 from termwise.serve.errors import ForbiddenError, OverloadError
@@ -39,7 +40,9 @@ class Service:
         for served in self.indexes:
             served.warm_up()
         self.access = Access(self.settings.keys)
-        self.pool = SearchPool(self.settings.threads, self.settings.queue, self.settings.timeout)
+        given = self.settings
+        self.pool = SearchPool(given.threads, given.queue, given.timeout, given.max_touched, given.max_answer)
+        self.answers = AnswerBudget(self.settings.max_answers)
         self.bodies = BodyBudget(max(self.settings.max_bodies, self.settings.max_body))
         self._slow = asyncio.Lock()
         self._changes = {

@@ -35,6 +35,13 @@ class ServiceSettings:
         other requests up.
     max_bodies : int
         Bytes of the bodies of all requests that a process reads and answers at the same time, at least `max_body`.
+    max_answer : int
+        Characters of the texts of one answer.
+    max_answers : int
+        Bytes of all answers that a process sends at the same time, besides small ones; at least one is sent.
+    max_touched : int
+        Documents that conditions, counts and the like may look at for one answer, each as often as it is looked at; a
+        text that is read counts as 100.
     max_query : int
         Characters of a query, of an example, and of all strings of `must` and `must_not` together.
     max_results : int
@@ -71,6 +78,9 @@ class ServiceSettings:
     max_body: int = 16 << 20
     max_search_body: int = 2 << 20
     max_bodies: int = 64 << 20
+    max_answer: int = 16 << 20
+    max_answers: int = 64 << 20
+    max_touched: int = 1_000_000_000
     max_query: int = 4_000
     max_results: int = 1_000
     max_explained: int = 100
@@ -91,7 +101,10 @@ class ServiceSettings:
             )
             least = "from" if name == "refresh_interval" else "above"
             check(name, seconds, bool(holds), f"a number of seconds {least} 0, at most {DAY:,}")
-        for name in ("max_body", "max_search_body", "max_bodies", "max_query", "max_results"):
+        for name in (
+            *("max_body", "max_search_body", "max_bodies", "max_answer", "max_answers"),
+            *("max_touched", "max_query", "max_results"),
+        ):
             check_count(name, getattr(self, name))
         for name in ("queue", "max_explained", "max_facets", "max_operations"):
             check_count(name, getattr(self, name), least=0)

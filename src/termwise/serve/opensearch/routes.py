@@ -18,7 +18,7 @@ from starlette.types import Scope
 from termwise._version import __version__
 from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError
-from termwise.serve.bodies import JSON, NDJSON, JsonAnswer, body_of, parsed_json, refuse_repeated
+from termwise.serve.bodies import JSON, NDJSON, JsonAnswer, body_of, json_bytes, parsed_json, refuse_repeated
 from termwise.serve.changes import Change, Delete
 from termwise.serve.documents import document_record
 from termwise.serve.errors import (
@@ -184,13 +184,14 @@ async def _several_searches(service: Service, request: Request) -> Response:
         raise TooLargeError("the request has too many searches", facts=[("most", MOST_SEARCHES)])
     default = request.path_params.get("index")
     answers: list[dict[str, Any]] = []
+    budget = service.pool.budget()
     for header, body in zip(lines[::2], lines[1::2], strict=True):
         try:
             given = known_keys(parsed_json(header), "the header of a search", ("index",))
             names = several(given.get("index", default))
             served = _named(service, None if names == [None] else ",".join(texts(names, "index")))
             asked = partial(_searched, served, parsed_json(body), service.settings)
-            answers.append({**await service.pool.run(asked), "status": 200})
+            answers.append({**await service.pool.run(asked, budget), "status": 200})
         except TermwiseError as error:
             answers.append(opensearch_error(error))
     return JsonAnswer({"took": round(1000 * (time.perf_counter() - begin)), "responses": answers})
@@ -245,6 +246,7 @@ async def _several_documents(service: Service, request: Request) -> Response:
         raise TooLargeError(
             "the request is for too many documents", facts=[("most", service.settings.max_results)]
         )
+    asked = list({json_bytes(each): each for each in asked}.values())  # each document once
     source = SourceFilter.of_parameters(request.query_params) or SourceFilter()
     default = request.path_params.get("index")
 
