@@ -96,11 +96,19 @@ async def _health(service: Service, request: Request) -> Response:
     return JsonAnswer({"status": "ok"})
 
 
-@_operation("GET", "/ready", "Whether all indexes can be searched.", role="none", answer=answers.StateAnswer)
+@_operation(
+    "GET",
+    "/ready",
+    "Whether indexes and API keys can be read.",
+    role="none",
+    answer=answers.StateAnswer,
+)
 async def _ready(service: Service, request: Request) -> Response:
     failed = await asyncio.to_thread(
         lambda: [served.name for served in service.indexes if not served.follow()]
     )
+    if not service.access.follow():
+        return JsonAnswer({"status": "the API keys cannot be read"}, status_code=503)
     if failed:
         names = "" if service.settings.keys else f": {', '.join(failed)}"  # /ready needs no key
         return JsonAnswer({"status": f"unreadable{names}"}, status_code=503)

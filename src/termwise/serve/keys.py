@@ -10,8 +10,11 @@ import binascii
 import hashlib
 import hmac
 import json
+import logging
 import os
+import re
 import secrets
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,8 +26,10 @@ from termwise.errors import MalformedRecordError, ParameterError, TermwiseError
 from termwise.fixes import Fix
 from termwise.serve.errors import ForbiddenError, UnknownKeyError
 from termwise.serve.search_pool import client_name
-from termwise.storage.atomic_file import write_bytes_whole
+from termwise.storage.atomic_file import locked_folder, write_secret_whole
 from termwise.storage.safe_read import path_exists, read_input
+
+logger = logging.getLogger("termwise.serve")
 
 Role = Literal["search", "write", "admin"]
 """What a key allows; each role includes those before it."""
@@ -92,9 +97,9 @@ class KeyFile:
         )
         try:
             records = [KeyRecord(**record) for record in json.loads(data)["keys"]]
-            if any(record.role not in ROLES or len(record.sha256) != 64 for record in records):
+            if not all(map(_is_valid, records)):
                 raise ValueError
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise MalformedRecordError(
                 "a file of API keys is not in the expected form",
                 facts=[("file", self.path)],
@@ -116,11 +121,12 @@ class KeyFile:
             raise ParameterError(
                 "the role of a key is unknown", facts=[("role", role), ("known", ", ".join(ROLES))]
             )
-        records = self.read() if path_exists(self.path) else {}
         identity, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
         created = datetime.now(UTC).isoformat(timespec="seconds")
-        records[identity] = KeyRecord(identity, role, _hash(secret), created, name)
-        self._write(records)
+        with locked_folder(self.path.parent):
+            records = self.read() if path_exists(self.path) else {}
+            records[identity] = KeyRecord(identity, role, _hash(secret), created, name)
+            self._write(records)
         return f"tw_{identity}_{secret}"
 
     def revoke(self, identity: str) -> None:
@@ -131,23 +137,29 @@ class KeyFile:
         ParameterError
             If there is no such key.
         """
-        records = self.read()
-        if records.pop(identity, None) is None:
-            raise ParameterError(
-                "there is no such key", facts=[("id", identity), ("known", ", ".join(records) or "none")]
-            )
-        self._write(records)
+        with locked_folder(self.path.parent):
+            records = self.read()
+            if records.pop(identity, None) is None:
+                raise ParameterError(
+                    "there is no such key", facts=[("id", identity), ("known", ", ".join(records) or "none")]
+                )
+            self._write(records)
 
     def _write(self, records: dict[str, KeyRecord]) -> None:
         keys = [asdict(record) for record in records.values()]
-        write_bytes_whole(self.path, (json.dumps({"keys": keys}, indent=2) + "\n").encode())
-        self.path.chmod(0o600)
+        write_secret_whole(self.path, (json.dumps({"keys": keys}, indent=2) + "\n").encode())
 
 
 class Access:
     """Checks the API keys of requests; without a file of keys, every request is allowed.
 
-    The file is read again when it has changed, so that new and revoked keys count at once.
+    The file is read again when it has changed, so that new and revoked keys count at once. If it cannot be read, the
+    keys that are known stay valid, and the log says so.
+
+    Attributes
+    ----------
+    failed : bool
+        Whether the file cannot be read now.
 
     Raises
     ------
@@ -158,7 +170,8 @@ class Access:
     def __init__(self, path: Path | None) -> None:
         self._file = None if path is None else KeyFile(path)
         self._records = {} if self._file is None else self._file.read()
-        self._changed = 0
+        self._signature: tuple[int, ...] = ()
+        self.failed = False
 
     def check(self, request: Request, role: Needed) -> None:
         """Check that the key of a request has a role, or a higher one.
@@ -173,7 +186,8 @@ class Access:
         if self._file is None or role == "none":
             return
         key = given_key(request.headers.get("authorization", ""), request.headers.get("x-api-key", ""))
-        record = _matching_key(self._current(), key)
+        self.follow()
+        record = _matching_key(self._records, key)
         if record is None:
             raise UnknownKeyError(
                 "this service needs an API key" if not key else "the API key is unknown",
@@ -186,15 +200,25 @@ class Access:
                 "the role of the API key does not allow this", facts=[("role", record.role), ("needed", role)]
             )
 
-    def _current(self) -> dict[str, KeyRecord]:
-        assert self._file is not None
+    def follow(self) -> bool:
+        """Read the file if it has changed; return whether it can be read."""
+        if self._file is None:
+            return True
+        signature: tuple[int, ...] = ()
+        with suppress(OSError):
+            found = os.stat(self._file.path)
+            signature = found.st_mtime_ns, found.st_ino, found.st_size, found.st_ctime_ns
+        if signature and signature == self._signature:
+            return not self.failed
         try:
-            changed = os.stat(self._file.path).st_mtime_ns
-            if changed != self._changed:
-                self._records, self._changed = self._file.read(), changed
-        except (OSError, TermwiseError):
-            self._records, self._changed = {}, 0  # without a readable file, no key is known
-        return self._records
+            self._records = self._file.read()
+            self.failed = False
+        except TermwiseError as error:
+            if not self.failed or signature != self._signature:
+                logger.error("the API keys cannot be read; those that were known stay valid: %s", error)
+            self.failed = True
+        self._signature = signature
+        return not self.failed
 
 
 def given_key(authorization: str, api_key: str) -> str:
@@ -214,6 +238,11 @@ def given_key(authorization: str, api_key: str) -> str:
         except (binascii.Error, ValueError):
             return ""
     return api_key
+
+
+def _is_valid(record: KeyRecord) -> bool:
+    texts = all(isinstance(value, str) for value in vars(record).values())
+    return texts and record.role in ROLES and re.fullmatch("[0-9a-f]{64}", record.sha256) is not None
 
 
 def _matching_key(records: dict[str, KeyRecord], key: str) -> KeyRecord | None:

@@ -13,8 +13,10 @@ import gzip
 import os
 import re
 import shutil
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO, cast
@@ -44,6 +46,37 @@ def write_bytes_whole(path: Path, data: bytes, *, follow_link: bool = True) -> N
     """
     with _storage_errors(path), _whole(path, follow_link) as raw:
         raw.write(data)
+
+
+def write_secret_whole(path: Path, data: bytes) -> None:
+    """Write or replace a file of secrets atomically; errors as `write_bytes_whole`.
+
+    A new file can be read by its owner only, from its first byte. A file that is replaced keeps owner, group and mode.
+    """
+    with _storage_errors(path):
+        target = Path(os.path.realpath(path))
+        with _temporary(target, 0o600) as (raw, temporary):
+            if target.exists():
+                before = target.stat()
+                os.fchown(raw.fileno(), before.st_uid, before.st_gid)
+                os.fchmod(raw.fileno(), stat.S_IMODE(before.st_mode))
+            raw.write(data)
+            _sync(raw)
+            temporary.replace(target)
+            sync_folder(target.parent)
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Let one process at a time change files of a folder; others wait. An error of the system is a `StorageError`."""
+    with _storage_errors(folder):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def write_synced(path: Path, data: bytes) -> None:
@@ -165,13 +198,13 @@ def _whole(path: Path, follow_link: bool = True) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _temporary(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
+def _temporary(target: Path, mode: int = 0o666) -> Iterator[tuple[BinaryIO, Path]]:
     """Open a temporary file beside a file; it is removed at the end unless it was renamed."""
     remove_abandoned(target.parent, re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.tmp"))
     while True:
         temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
         try:
-            with temporary.open("xb") as raw:
+            with open(temporary, "xb", opener=partial(os.open, mode=mode)) as raw:
                 if lock_temporary(raw.fileno(), temporary):
                     yield raw, temporary
                     return
