@@ -1,11 +1,19 @@
-"""HTTP connections with limits for the head of a request, which uvicorn lacks for its fast parser."""
+"""HTTP connections with limits that uvicorn lacks: on their number, on heads of requests, and on unread answers."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import os
+import resource
+from contextlib import suppress
+from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+MOST_CONNECTIONS = 10_000
+
+RESERVED = 512
+"""Files that a process may open besides connections, for changes and merges of indexes."""
 
 HEAD_BYTES = 32 << 10
 """Bytes of the request line and all headers."""
@@ -13,21 +21,95 @@ HEAD_BYTES = 32 << 10
 HEAD_SECONDS = 10.0
 """Time for them to arrive."""
 
+TAKE_SECONDS = 10.0
+"""Time for a client to take what waits to be sent, a piece of an answer; see `termwise.serve.answer_budget.PIECE`."""
+
+_TOO_MANY = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\ncontent-length: 25\r\n"
+    b"retry-after: 1\r\nconnection: close\r\n\r\nToo many open connections"
+)
+
+
+def most_connections() -> int:
+    """Return how many connections a process accepts: the files that it may open, without those for other uses.
+
+    The limit of open files is raised as far as the system allows it.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if limit == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    free = limit - len(os.listdir("/dev/fd"))
+    return max(1, min(MOST_CONNECTIONS, free - min(RESERVED, free // 2)))
+
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Closes connections whose requests have too long a head, or send it too slowly."""
+    """Closes connections that are too many, or whose clients send a head or take an answer too slowly.
+
+    Attributes
+    ----------
+    most : int
+        Connections of the process.
+    """
+
+    most: ClassVar[int] = MOST_CONNECTIONS
 
     _head_bytes = 0
     _timer: asyncio.TimerHandle | None = None
+    _taking: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Expect the head of the first request."""
         super().connection_made(transport)
+        if len(self.connections) > self.most:
+            transport.write(_TOO_MANY)
+            transport.close()
+            return
         self._expect_head()
+
+    def pause_writing(self) -> None:
+        """Wait for the client to take what waits to be sent."""
+        super().pause_writing()
+        self._expect_taking()
+
+    def resume_writing(self) -> None:
+        """Go on with the answer."""
+        super().resume_writing()
+        self._stop_taking()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, or for the client to take the rest of the answer."""
+        super().on_response_complete()
+        if self.transport.get_write_buffer_size():
+            self._expect_taking()
+
+    def _expect_taking(self) -> None:
+        self._stop_taking()
+        self._taking = self.loop.call_later(
+            TAKE_SECONDS, self._end_if_waiting, self.transport.get_write_buffer_size()
+        )
+
+    def _end_if_waiting(self, before: int) -> None:
+        """End the connection unless the client has taken something since; else wait for the rest."""
+        self._taking = None
+        left = self.transport.get_write_buffer_size()
+        if left >= before > 0:
+            self.transport.abort()
+        elif left:
+            self._expect_taking()
+
+    def _stop_taking(self) -> None:
+        if self._taking is not None:
+            self._taking.cancel()
+            self._taking = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._stop_timer()
+        self._stop_taking()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

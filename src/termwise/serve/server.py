@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -18,13 +19,14 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
-from uvicorn.supervisors import Multiprocess
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
 from termwise.serve.app import check_service, create_app
 from termwise.serve.observation import SHARED, log_to
-from termwise.serve.protocol import BoundedProtocol
+from termwise.serve.protocol import BoundedProtocol, most_connections
 from termwise.serve.settings import ServiceSettings
 from termwise.validation import check_count
 
@@ -36,10 +38,14 @@ STOP_SECONDS = 30
 START_SECONDS = 60
 """Time for a worker to start, before it is replaced."""
 
+SIGN_SECONDS = 0.2
+"""Time between two looks at whether a worker runs, while a sign of life is waited for."""
+
 LARGE = 1 << 20
 """Bytes; see `return_large_arrays`. A search allocates no array of this size for an index of 200,000 passages."""
 
 _M_MMAP_THRESHOLD = -3
+_PR_SET_PDEATHSIG = 1
 
 MOST_PORT = 65_535
 MOST_WORKERS = 256
@@ -86,7 +92,7 @@ def serve(
     check_count("port", port, least=0, most=MOST_PORT)
     check_count("workers", workers, most=MOST_WORKERS)
     settings = settings or ServiceSettings()
-    app: Any = partial(_worker_app, list(folders), settings, log_requests)
+    app: Any = partial(_worker_app, list(folders), settings, log_requests, parent=os.getpid())
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a client that leaves must not end the process
     if workers == 1:
         app = _worker_app(folders, settings, log_requests)
@@ -101,7 +107,6 @@ def serve(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=STOP_SECONDS,
-        timeout_worker_healthcheck=START_SECONDS,
         backlog=BACKLOG,
     )
     listening = listen(host, port)
@@ -117,17 +122,43 @@ def serve(
 
 
 class _Workers(Multiprocess):
-    """Worker processes; one that has died is replaced, with a line in the log."""
+    """Worker processes; one that has ended or gives no sign of life is replaced, with a line in the log.
+
+    In contrast to uvicorn's own loop, a signal is never kept waiting by a worker that starts.
+    """
 
     def keep_subprocess_alive(self) -> None:
-        """Replace the processes that have died."""
-        before = list(self.processes)
-        super().keep_subprocess_alive()
-        for old, new in zip(before, self.processes, strict=True):
-            if new is not old:
-                logger.error(
-                    "the worker %s has ended (exit code %s); %s replaces it", old.pid, old.exitcode, new.pid
-                )
+        """Replace the processes that have ended."""
+        for place, old in enumerate(self.processes):
+            if self.should_exit.is_set() or self._is_alive(old):
+                continue
+            old.kill()
+            old.join()
+            if old.exitcode == STARTUP_FAILURE:  # the next one would fail, too
+                logger.error("the worker %s could not start; the service stops", old.pid)
+                self.should_exit.set()
+                return
+            new = Process(self.config, self.sockets)
+            new.start()
+            self.processes[place] = new
+            logger.error(
+                "the worker %s has ended (exit code %s); %s replaces it", old.pid, old.exitcode, new.pid
+            )
+
+    def _is_alive(self, worker: Process) -> bool:
+        """Ask a worker for a sign of life; a signal ends the wait for it."""
+        deadline = time.monotonic() + START_SECONDS
+        answers = worker.parent_conn
+        try:
+            while answers.poll():
+                answers.recv()  # of an earlier question
+            answers.send(b"ping")
+            while worker.process.is_alive() and time.monotonic() < deadline:
+                if self.signal_queue or answers.poll(SIGN_SECONDS):
+                    return True
+        except (OSError, EOFError):
+            pass
+        return False
 
 
 def return_large_arrays() -> None:
@@ -140,13 +171,28 @@ def return_large_arrays() -> None:
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, LARGE)
 
 
-def _worker_app(folders: Sequence[str], settings: ServiceSettings, log_requests: bool) -> Starlette:
-    """Return the application of a worker process."""
+def _worker_app(
+    folders: Sequence[str], settings: ServiceSettings, log_requests: bool, parent: int | None = None
+) -> Starlette:
+    """Return the application of a worker process; with a `parent`, the process ends with it."""
+    if parent is not None:
+        _end_with(parent)
     log_to(sys.stderr, requests=log_requests)
     return_large_arrays()
+    stop = signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a process that starts has nothing to finish
     app = create_app(folders, settings)
+    signal.signal(signal.SIGTERM, stop)
     gc.freeze()  # so that no request waits for the garbage collector to look at all modules
+    BoundedProtocol.most = most_connections()
     return app
+
+
+def _end_with(parent: int) -> None:
+    """Let the system stop this process when its parent ends, even if the parent is killed."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it has ended already
+        os._exit(1)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -20,17 +20,21 @@ from termwise.serve.observation import SHARED
 DELAY = 2.0
 """Seconds before kernels are loaded, so that the first requests do not wait for it."""
 
+STOP_SECONDS = 2.0
+"""Time that a service which stops waits for kernels that are being compiled."""
+
 
 @contextmanager
 def kernels_loaded_soon() -> Iterator[None]:
-    """Load the kernels in a thread, a little later; at the end of the block, the thread has ended."""
+    """Load the kernels in a thread, a little later; at the end of the block, the thread has ended, or soon will."""
     timer = threading.Timer(DELAY, use_kernels)
+    timer.daemon = True  # so that it keeps no process from ending
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
-        timer.join()
+        timer.join(STOP_SECONDS)
 
 
 @cache
