@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, cast, get_args
 
+import numpy as np
+
 from termwise.display.safe_text import short_digest
 from termwise.errors import (
     CorruptIndexError,
@@ -75,9 +77,9 @@ class ExplicitWeights:
         vocabulary = index.vocabulary
         row: dict[int, float] = {}
         for term, weight in weights.items():
-            if not is_finite_number(weight) or weight < 0:
+            if not is_finite_number(weight) or weight < 0 or (weight and np.float32(weight) == 0):
                 raise ParameterError(
-                    "the weight of a query term is a finite number of 0 or more",
+                    "the weight of a query term is a finite number of 0 or more that a float of 32 bits can hold",
                     facts=[("term", term), ("weight", weight)],
                 )
             number = vocabulary.number(term)

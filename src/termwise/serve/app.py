@@ -30,7 +30,7 @@ from termwise.serve.keys import Access
 from termwise.serve.observation import Metrics, requests_log
 from termwise.serve.openapi import openapi_document
 from termwise.serve.opensearch.routes import opensearch_routes
-from termwise.serve.operations import Operation
+from termwise.serve.operations import Operation, WholeRoute
 from termwise.serve.page.errors import at_the_page
 from termwise.serve.page.routes import error_page, is_for_page, page_routes
 from termwise.serve.search_pool import client_name
@@ -99,10 +99,10 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
     app = Starlette(
         routes=[
             *(_route(service, operation) for operation in OPERATIONS),
-            Route("/openapi.json", openapi, name="openapi"),
-            *([] if tools is None else [Route("/mcp", tools, methods=["POST"], name="mcp")]),
+            WholeRoute("/openapi.json", openapi, name="openapi"),
+            *([] if tools is None else [WholeRoute("/mcp", tools, methods=["POST"], name="mcp")]),
             *page_routes(service, document),
-            *([] if "docs" in indexes else [Route("/docs", openapi, name="openapi")]),  # for programs
+            *([] if "docs" in indexes else [WholeRoute("/docs", openapi, name="openapi")]),  # for programs
             *opensearch_routes(service),
         ],
         exception_handlers={TermwiseError: _refused, HTTPException: _not_found},
@@ -133,12 +133,12 @@ def check_service(folders: Sequence[str], settings: ServiceSettings) -> None:
     Access(settings.keys)
 
 
-def _route(service: Service, operation: Operation) -> Route:
+def _route(service: Service, operation: Operation) -> WholeRoute:
     async def endpoint(request: Request) -> Response:
         service.access.check(request, operation.role)
         return await operation.handler(service, request)
 
-    return Route(operation.path, endpoint, methods=[operation.method], name=operation.name)
+    return WholeRoute(operation.path, endpoint, methods=[operation.method], name=operation.name)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -151,6 +151,10 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _not_found(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    try:  # so that nobody without a key learns which addresses exist
+        request.app.state.service.access.check(request, "search")
+    except TermwiseError as refusal:
+        return await _refused(request, refusal)
     if error.status_code == 405:
         return _method_refused(request)
     record = {"type": "not-found" if error.status_code == 404 else "refused", "message": error.detail}

@@ -202,6 +202,9 @@ def invalid_request(
     where = ".".join(str(part) for part in first["loc"])
     return ServiceError(
         "the request is not as expected",
-        facts=[("field", where or "body"), ("reason", _REASONS.get(first["type"], first["msg"]))],
+        facts=[
+            ("field", where or "body"),
+            ("reason", _REASONS.get(first["type"], first["msg"].removeprefix("Value error, "))),
+        ],
         fixes=[fix],
     )

@@ -228,7 +228,10 @@ async def _answer(service: Service, tool: type[_Tool], given: dict[str, Any]) ->
     served = service.indexes[asked.index or names[0]]
 
     def work() -> str:
-        return json_bytes(asked.call(served.current(), service.settings)).decode()
+        try:
+            return json_bytes(asked.call(served.current(), service.settings)).decode()
+        except ValidationError as error:  # a limit of the request that the tool makes
+            raise invalid_request(error, fix="see the input schema of the tool") from None
 
     return await service.pool.run(work)
 

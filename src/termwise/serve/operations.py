@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from termwise.serve.keys import Needed
 from termwise.serve.service import Service
@@ -26,6 +28,14 @@ class AnyText(Convertor[str]):
     def to_string(self, value: str) -> str:
         """Return the part."""
         return value
+
+
+class WholeRoute(Route):
+    """Route that matches whole addresses: that of Starlette also matches one with a line end behind it."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.path_regex = re.compile(f"(?:{self.path_regex.pattern.removesuffix('$')})\\Z")
 
 
 register_url_convertor("any", AnyText())  # that of Starlette stops at a line end, and finds another document

@@ -11,6 +11,9 @@ from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.validation import is_finite_number, is_integer
 
+SMALLEST, LARGEST = 1e-9, 1e9
+"""Bounds of weights and boosts."""
+
 
 def record(value: object, where: str) -> dict[str, Any]:
     """Return an object."""
@@ -93,9 +96,9 @@ def whole(value: object, where: str, least: int = 0) -> int:
 
 
 def number(value: object, where: str) -> float:
-    """Return a number of 0 or more."""
-    if not is_finite_number(value) or value < 0:
-        raise _wrong(where, value, "a number of 0 or more")
+    """Return a weight or boost: 0, or a number whose products with scores neither overflow nor vanish."""
+    if not is_finite_number(value) or not (value == 0 or SMALLEST <= value <= LARGEST):
+        raise _wrong(where, value, f"0, or a number from {SMALLEST:g} to {LARGEST:g}")
     return float(value)
 
 

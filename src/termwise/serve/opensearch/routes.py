@@ -37,7 +37,7 @@ from termwise.serve.opensearch.fields import SOURCE_PARAMETERS, Fields, SourceFi
 from termwise.serve.opensearch.json_checks import flag, identifier, known_keys, record, several, text, texts
 from termwise.serve.opensearch.search import SHARDS, count, explain, search, to_delete
 from termwise.serve.opensearch.search_body import SEARCH_PARAMETERS
-from termwise.serve.operations import Handler
+from termwise.serve.operations import Handler, WholeRoute
 from termwise.serve.service import Service
 from termwise.serve.settings import ServiceSettings
 
@@ -76,12 +76,12 @@ def opensearch_routes(service: Service) -> list[Route]:
             routes.append(
                 _OfIndex(path, endpoint, **given, indexes=names)
                 if path == "/{index}"
-                else Route(path, endpoint, **given)
+                else WholeRoute(path, endpoint, **given)
             )
     return routes
 
 
-class _OfIndex(Route):
+class _OfIndex(WholeRoute):
     """Route of the address of an index, so that other addresses stay unknown."""
 
     def __init__(self, *args: Any, indexes: Collection[str], **kwargs: Any) -> None:
@@ -490,7 +490,7 @@ _TABLE: tuple[tuple[str, str, str, Needed, Handler], ...] = (
         "unsupported",
         "GET POST PUT DELETE",
         "/{index} /_{rest:path} /{index}/_{rest:path}",
-        "none",
+        "search",
         _unsupported,
     ),
 )

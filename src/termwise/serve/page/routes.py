@@ -19,6 +19,7 @@ from termwise._version import __version__
 from termwise.display.html import render_page
 from termwise.errors import TermwiseError
 from termwise.serve.errors import ServiceError, headers_of
+from termwise.serve.operations import WholeRoute
 from termwise.serve.page.address import SearchAddress
 from termwise.serve.page.api_description import described
 from termwise.serve.page.comparison import comparison_view, uncompared_view
@@ -109,11 +110,11 @@ def page_routes(service: Service, document: Mapping[str, Any]) -> list[Route]:
     ]
     return [
         *(_ForBrowsers(path, view, methods=["GET"], name=f"{ROUTE}{name}") for path, view, name in views),
-        *(Route(f"/static/{name}", _sent(file), name="static") for name, file in static_files().items()),
+        *(WholeRoute(f"/static/{name}", _sent(file), name="static") for name, file in static_files().items()),
     ]
 
 
-class _ForBrowsers(Route):
+class _ForBrowsers(WholeRoute):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Match requests that accept HTML: for others, the address can be that of an index in OpenSearch's API."""
         return super().matches(scope) if accepts_html(scope) else (Match.NONE, {})
