@@ -323,6 +323,8 @@ class SearchPool:
                 return job.function(), None
         except BaseException as error:
             return None, error
+        finally:
+            job.budget.pause = None  # which refers to the job
 
     def _pause(self, job: _Job) -> None:
         """Let quick clients go first, if the client of a running job is not one of them."""

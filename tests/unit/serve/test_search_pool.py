@@ -1,16 +1,23 @@
-"""Threads of searches: results, errors, the bounded queue, deadlines."""
+"""Threads of searches: results, errors, the bounded queue, deadlines, and shares of clients."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
+from termwise.budget import spend
 from termwise.errors import DeadlineError
+from termwise.serve import search_pool
 from termwise.serve.errors import OverloadError
-from termwise.serve.search_pool import SearchPool
+from termwise.serve.search_pool import SearchPool, client_name
 
 
 def test_every_function_has_its_result() -> None:
@@ -105,3 +112,176 @@ def test_closing_finishes_what_waits() -> None:
         assert await asyncio.gather(*waiting) == list(range(5))
 
     asyncio.run(run())
+
+
+@contextmanager
+def client(name: str) -> Iterator[None]:
+    token = client_name.set(name)
+    try:
+        yield
+    finally:
+        client_name.reset(token)
+
+
+def start(pool: SearchPool, name: str, function: Callable[[], object]) -> asyncio.Future[object]:
+    with client(name):
+        return asyncio.ensure_future(pool.run(function))
+
+
+def use(pool: SearchPool, name: str, seconds: float) -> None:
+    """Let a client have used time of threads."""
+    pool._client(name).use(time.monotonic(), seconds)
+
+
+def test_a_quick_client_does_not_wait_for_the_threads_of_others() -> None:
+    async def run() -> None:
+        hold = threading.Event()
+        pool = SearchPool(1, 10, 10)
+        for name in ("slow", "slower"):
+            use(pool, name, 5)
+        slow = [start(pool, name, hold.wait) for name in ("slow", "slower", "slow")]
+        await asyncio.sleep(0.05)
+        assert await start(pool, "quick", lambda: 7) == 7
+        assert not any(each.done() for each in slow)
+        hold.set()
+        assert await asyncio.gather(*slow) == [True] * 3
+        pool.close()
+
+    asyncio.run(run())
+
+
+def test_the_client_that_used_least_is_next() -> None:
+    async def run() -> None:
+        hold, order = threading.Event(), list[str]()
+        pool = SearchPool(1, 20, 10)
+        for name, seconds in (("a", 9.0), ("b", 6.0), ("c", 3.0)):
+            use(pool, name, seconds)
+        first = start(pool, "a", hold.wait)
+        await asyncio.sleep(0.05)
+        others = [start(pool, name, partial(order.append, name)) for name in ("a", "b", "a", "c", "b")]
+        await asyncio.sleep(0.05)
+        hold.set()
+        await asyncio.gather(first, *others)
+        assert order == ["c", "b", "b", "a", "a"]
+        pool.close()
+
+    asyncio.run(run())
+
+
+def test_a_full_queue_makes_room_for_a_client_with_fewer_jobs() -> None:
+    async def run() -> None:
+        hold = threading.Event()
+        pool = SearchPool(1, 4, 10)
+        many = [start(pool, "many", hold.wait) for _ in range(5)]
+        await asyncio.sleep(0.05)
+        few = start(pool, "few", lambda: 3)
+        with pytest.raises(OverloadError):
+            await many[-1]  # the newest one
+        assert not any(each.done() for each in many[:-1])
+        hold.set()
+        assert await few == 3
+        await asyncio.gather(*many[:-1])
+        assert pool.pending == 0
+        pool.close()
+
+    asyncio.run(run())
+
+
+def test_a_client_waits_for_its_next_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_pool, "REFUSED_SECONDS", 0.3)
+
+    async def refused(pool: SearchPool, name: str) -> float:
+        begin = time.monotonic()
+        with pytest.raises(OverloadError):
+            await start(pool, name, lambda: None)
+        return time.monotonic() - begin
+
+    async def run() -> list[float]:
+        hold = threading.Event()
+        pool = SearchPool(1, 1, 10)
+        running = [start(pool, name, hold.wait) for name in ("a", "b")]
+        await asyncio.sleep(0.05)
+        times = [await refused(pool, name) for name in ("a", "a", "b", "a")]
+        hold.set()
+        await asyncio.gather(*running)
+        pool.close()
+        return times
+
+    first, second, other, third = asyncio.run(run())
+    assert second >= 0.3
+    assert third >= 0.3
+    assert max(first, other) < second
+
+
+def test_long_jobs_pause_while_a_quick_client_has_jobs() -> None:
+    async def run() -> None:
+        stop, paused = threading.Event(), list[float]()
+        pool = SearchPool(1, 10, 10)
+        use(pool, "slow", 9)
+
+        def work() -> None:
+            while not stop.is_set():
+                begin = time.monotonic()
+                while time.monotonic() - begin < 2 * search_pool.SHORTEST_RUN:
+                    pass
+                begin = time.monotonic()
+                spend()
+                paused.append(time.monotonic() - begin)
+
+        slow = start(pool, "slow", work)
+        await asyncio.sleep(0.1)
+        alone = len(paused)
+        assert sorted(paused)[alone // 2] < search_pool.SHORTEST_RUN
+        assert await start(pool, "quick", lambda: time.sleep(0.2)) is None
+        beside = paused[alone:]
+        stop.set()
+        await slow
+        pool.close()
+        assert max(beside) > search_pool.PAUSE * search_pool.SHORTEST_RUN
+
+    asyncio.run(run())
+
+
+def test_a_cancelled_task_ends_its_function() -> None:
+    async def run() -> None:
+        began, ended = threading.Event(), threading.Event()
+        pool = SearchPool(1, 10, 10)
+
+        def work() -> None:
+            began.set()
+            try:
+                while True:
+                    spend()
+            finally:
+                ended.set()
+
+        task = asyncio.ensure_future(pool.run(work))
+        await asyncio.to_thread(began.wait)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await asyncio.to_thread(ended.wait, 30)
+        pool.close()
+
+    asyncio.run(run())
+
+
+def test_what_a_finished_job_held_is_freed_at_once() -> None:
+    class Held:
+        pass
+
+    async def run() -> weakref.ref[Held]:
+        pool, held = SearchPool(2, 10, 10), Held()
+        await pool.run(partial(id, held))
+        found = weakref.ref(held)
+        del held
+        await asyncio.sleep(0.05)
+        pool.close()
+        return found
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert asyncio.run(run())() is None
+    finally:
+        gc.enable()

@@ -1,0 +1,222 @@
+r"""Throughput of a client of the HTTP service while other clients send requests that are expensive.
+
+    pip install -e '.[serve]' -r benchmarks/requirements.txt
+    python benchmarks/abuse.py --workload FOLDER --work SCRATCH           # about 5 minutes
+
+The clients have addresses of their own on this machine. The *quiet* client sends the queries of the workload, one after
+the other, over two connections. Each abuser sends requests of one kind over eight connections without a pause, also
+after a refusal:
+
+=============  ======================================================================================
+filters        a filter of 1,000 conditions on numbers
+phrases        five excluded phrases, different ones in each request
+answers        1,000 results with their texts, which the abuser does not read
+explanations   100 explained results with excerpts
+=============  ======================================================================================
+
+The ratio is that of the answers that the quiet client gets in a second with two abusers and without, in turns; memory
+is that of the process afterwards. Results are printed and appended to ``benchmarks/results/abuse.jsonl``.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import multiprocessing
+import random
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
+
+from record import parser  # noqa: E402
+from timing import RESULTS, about, append, say  # noqa: E402
+from workload import load_texts  # noqa: E402
+
+import termwise  # noqa: E402
+
+PATH = "/v1/indexes/termwise/search"
+
+QUIET, ABUSERS = "127.0.0.2", ("127.0.0.3", "127.0.0.4")
+
+CONNECTIONS = 8
+"""Connections of an abuser."""
+
+WARM_UP = 2.0
+"""Seconds between the start of the abusers and a measurement."""
+
+
+def filters(words: Sequence[str]) -> dict[str, Any]:
+    """Return a filter of many conditions."""
+    numbers = random.sample(range(1_000_000), 1000)
+    return {"query": "water", "filter": " or ".join(f"number = {number}" for number in numbers)}
+
+
+def phrases(words: Sequence[str]) -> dict[str, Any]:
+    """Return a search whose phrases are in few texts, so that many texts are read."""
+    return {
+        "query": "the",
+        "k": 1000,
+        "must_not": [" ".join(random.sample(words, 2)) for _ in range(5)],
+        "sort": "number",
+    }
+
+
+def answers(words: Sequence[str]) -> dict[str, Any]:
+    """Return a search with a large answer."""
+    return {"query": random.choice(words), "k": 1000, "text": True, "highlight": True}
+
+
+def explanations(words: Sequence[str]) -> dict[str, Any]:
+    """Return a search with many explanations."""
+    query = " ".join(random.sample(words, 20))
+    return {"query": query, "k": 100, "explain": True, "text": True, "highlight": True}
+
+
+KINDS: dict[str, Callable[[Sequence[str]], dict[str, Any]]] = {
+    each.__name__: each for each in (filters, phrases, answers, explanations)
+}
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    command = parser(__doc__, "work")
+    command.add_argument("--workload", type=Path, required=True, help="folder of the reference workload")
+    command.add_argument("--documents", type=int, default=500_000)
+    command.add_argument("--rounds", type=int, default=3)
+    command.add_argument("--seconds", type=float, default=6, help="time of one measurement")
+    command.add_argument("--kinds", nargs="*", choices=KINDS, default=list(KINDS))
+    command.add_argument("--out", type=Path, default=RESULTS)
+    arguments = command.parse_args(given)
+    from service import PORT, Server
+
+    passages, queries = load_texts(arguments.workload)
+    index = arguments.work / "termwise.tw"
+    if not index.exists():
+        shutil.rmtree(arguments.work, ignore_errors=True)
+        arguments.work.mkdir(parents=True)
+        texts = (passages[number % len(passages)] for number in range(arguments.documents))
+        documents = (
+            termwise.Document(str(number), text, {"number": number}) for number, text in enumerate(texts)
+        )
+        termwise.build_index(documents, index, store_text=True)
+    words = sorted({word for query in queries for word in query.split()})
+    report: dict[str, Any] = {"about": about(("starlette", "uvicorn")), "documents": arguments.documents}
+    for kind in arguments.kinds:
+        with Server("termwise", arguments.work) as server:
+            bodies = [json.dumps({"query": query, "k": 10}) for query in queries]
+            quiet(PORT, bodies, WARM_UP)
+            rounds = []
+            for _ in range(arguments.rounds):
+                alone = quiet(PORT, bodies, arguments.seconds)
+                with abusers(PORT, KINDS[kind], words) as counts:
+                    time.sleep(WARM_UP)
+                    beside = quiet(PORT, bodies, arguments.seconds)
+                rounds.append({"alone": alone, "beside": beside, "abusers": counts()})
+            memory = server.memory()["all"]
+        ratio = median(each["beside"]["rate"] / each["alone"]["rate"] for each in rounds)
+        say(f"{kind:14} quiet client {median(each['alone']['rate'] for each in rounds):6.0f} answers/s alone, "
+            f"{median(each['beside']['rate'] for each in rounds):6.0f} beside two abusers: {ratio:.2f}; "
+            f"p99 {median(each['beside']['p99'] for each in rounds):.1f} ms; memory {memory:.0f} MB; "
+            f"abusers {rounds[-1]['abusers']}")  # fmt: skip
+        report[kind] = {"ratio": ratio, "rounds": rounds, "memory": memory}
+    append(report, "abuse", arguments.out)
+
+
+def quiet(port: int, bodies: Sequence[str], seconds: float) -> dict[str, float]:
+    """Send searches over two connections, and return answers per second and the 99th percentile in milliseconds."""
+    context = multiprocessing.get_context("fork")
+    with context.Pool(2) as pool:
+        found = pool.starmap(_sent, [(port, bodies[half::2], seconds) for half in range(2)])
+    times = sorted(each for of_one in found for each in of_one)
+    return {"rate": len(times) / seconds, "p99": 1000 * times[int(0.99 * len(times))] if times else 0.0}
+
+
+def _sent(port: int, bodies: Sequence[str], seconds: float) -> list[float]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=(QUIET, 0))
+    taken, end, number = [], time.monotonic() + seconds, 0
+    while (begin := time.monotonic()) < end:
+        connection.request("POST", PATH, bodies[number % len(bodies)], {"content-type": "application/json"})
+        answer = connection.getresponse()
+        answer.read()
+        if answer.status == 200:
+            taken.append(time.monotonic() - begin)
+        number += 1
+    return taken
+
+
+class abusers:  # noqa: N801
+    """Two processes that send expensive requests until the end of the block; yields a function that counts answers."""
+
+    def __init__(
+        self, port: int, kind: Callable[[Sequence[str]], dict[str, Any]], words: Sequence[str]
+    ) -> None:
+        context = multiprocessing.get_context("fork")
+        self._counts = context.Manager().dict()
+        self._processes = [
+            context.Process(target=_abuse, args=(port, kind, words, address, self._counts), daemon=True)
+            for address in ABUSERS
+        ]
+
+    def __enter__(self) -> Callable[[], dict[str, int]]:
+        for process in self._processes:
+            process.start()
+        return lambda: dict(self._counts)
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes:
+            process.kill()
+            process.join()
+
+
+def _abuse(
+    port: int, kind: Callable[..., dict[str, Any]], words: Sequence[str], address: str, counts: Any
+) -> None:
+    import threading
+
+    def send() -> None:
+        for status in _statuses(port, kind, words, address):
+            counts[status] = counts.get(status, 0) + 1
+
+    threads = [threading.Thread(target=send, daemon=True) for _ in range(CONNECTIONS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _statuses(
+    port: int, kind: Callable[..., dict[str, Any]], words: Sequence[str], address: str
+) -> Iterator[str]:
+    head = (
+        "POST {} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n"
+    )
+    while True:
+        try:
+            with socket.create_connection(("127.0.0.1", port), 60, (address, 0)) as connection:
+                while True:
+                    body = json.dumps(kind(words)).encode()
+                    connection.sendall(head.format(PATH, len(body)).encode() + body)
+                    begin = connection.recv(4096)
+                    if not begin:
+                        break
+                    yield begin[9:12].decode("latin-1")
+                    if kind is answers:
+                        time.sleep(30)  # the rest is not read
+                    size = int(begin.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+                    left = size - len(begin.partition(b"\r\n\r\n")[2])
+                    while left > 0 and (part := connection.recv(1 << 20)):
+                        left -= len(part)
+        except (OSError, IndexError, ValueError):
+            yield "ended"
+            time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    main()
