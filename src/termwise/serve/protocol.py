@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import socket
+import struct
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -97,6 +99,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._taking = None
         left = self.transport.get_write_buffer_size()
         if left >= before > 0:
+            connection = self.transport.get_extra_info("socket")
+            with suppress(OSError):  # so that the system drops what it holds, too
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.transport.abort()
         elif left:
             self._expect_taking()

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -57,9 +57,9 @@ class Running(NamedTuple):
 
 
 @contextmanager
-def running(*arguments: str | Path) -> Iterator[Running]:
-    """Run ``termwise serve`` at a free port, and stop it at the end."""
-    command = [sys.executable, "-m", "termwise", "serve", *map(str, arguments), "--port", "0"]
+def running(*arguments: str | Path, prefix: Sequence[str] = ()) -> Iterator[Running]:
+    """Run ``termwise serve`` at a free port, by the command `prefix`, and stop it at the end."""
+    command = [*prefix, sys.executable, "-m", "termwise", "serve", *map(str, arguments), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:

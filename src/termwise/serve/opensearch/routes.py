@@ -67,7 +67,8 @@ COSMETIC = frozenset(
 
 def opensearch_routes(service: Service) -> list[Route]:
     """Return the routes; they come after those of the service's own API, and of the page for browsers."""
-    names = frozenset(served.name for served in service.indexes)
+    known = frozenset(served.name for served in service.indexes)
+    names = None if service.settings.keys else known  # without a key, nobody learns which names exist
     routes: list[Route] = []
     for name, methods, paths, role, handler in _TABLE:
         endpoint = _endpoint(service, role, handler)
@@ -82,9 +83,9 @@ def opensearch_routes(service: Service) -> list[Route]:
 
 
 class _OfIndex(WholeRoute):
-    """Route of the address of an index, so that other addresses stay unknown."""
+    """Route of the address of an index, so that other addresses stay unknown; of all addresses without `indexes`."""
 
-    def __init__(self, *args: Any, indexes: Collection[str], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, indexes: Collection[str] | None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._indexes = indexes
 
@@ -92,7 +93,9 @@ class _OfIndex(WholeRoute):
         """Match the names of indexes of the service, and every name of an index to be created."""
         match, found = super().matches(scope)
         if match is Match.FULL and (
-            scope["method"] == "PUT" or found["path_params"]["index"] in self._indexes
+            scope["method"] == "PUT"
+            or self._indexes is None
+            or found["path_params"]["index"] in self._indexes
         ):
             return match, found
         return Match.NONE, {}

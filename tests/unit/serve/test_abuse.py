@@ -1,0 +1,293 @@
+"""Unkind clients with a mere search key: expensive requests, large answers that nobody reads, and idle connections."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from tests.unit.serve.conftest import running, served
+
+import termwise
+from termwise import Document
+from termwise.serve import ServiceSettings, protocol
+from termwise.serve.answer_budget import PIECE, AnswerBudget
+from termwise.serve.app import create_app
+from termwise.serve.keys import KeyFile
+from termwise.serve.protocol import BoundedProtocol
+from termwise.serve.server import listen
+from termwise.serve.service import Service
+
+SEARCH = "/v1/indexes/shop/search"
+
+LONG = "water " * 20_000
+"""Text of a document, 120,000 characters."""
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Index of long texts."""
+    folder = tmp_path_factory.mktemp("large") / "shop.tw"
+    documents = [Document(f"d{number}", LONG + str(number), {"n": number}) for number in range(40)]
+    termwise.build_index(documents, folder, store_text=True)
+    return folder
+
+
+def _error(answer: Any) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["type"]
+
+
+EXPENSIVE: dict[str, dict[str, Any]] = {
+    "filter": {"query": "tea", "filter": "price > 1 and price < 100 and price > 2"},
+    "phrase": {"query": "tea", "must_not": ["tea from Uji"]},
+    "facets": {
+        "query": "tea",
+        "facets": ["kind"],
+        "ranges": {"price": {"a": [1, 2], "b": [2, 3], "c": [3, 9]}},
+    },
+    "highlight": {"query": "tea", "highlight": True},
+    "explain": {"query": "tea", "explain": True},
+    "sort": {"sort": "price", "filter": "price > 1"},
+}
+
+
+@pytest.mark.parametrize("name", EXPENSIVE)
+def test_a_request_that_looks_at_too_many_documents_ends(shop: Path, name: str) -> None:
+    with served([str(shop)], ServiceSettings(max_touched=6)) as client:
+        assert _error(client.post(SEARCH, json=EXPENSIVE[name])) == (400, "budget")
+    with served([str(shop)]) as client:
+        assert client.post(SEARCH, json=EXPENSIVE[name]).status_code == 200
+
+
+def test_all_searches_of_a_request_have_one_deadline(shop: Path) -> None:
+    header, body = json.dumps({"index": "shop"}), json.dumps({"query": {"match": {"text": "tea"}}})
+    lines = f"{header}\n{body}\n" * 50
+    ndjson = {"content-type": "application/x-ndjson"}
+    with served([str(shop)], ServiceSettings(max_touched=2000)) as client:
+        answers = client.post("/_msearch", content=lines, headers=ndjson).json()["responses"]
+    statuses = [each["status"] for each in answers]
+    assert statuses == sorted(statuses)  # the first ones are answered, the rest is not
+    assert statuses[0] == 200
+    assert statuses[-1] == 400
+
+
+def test_an_answer_of_too_many_texts_is_refused_before_it_is_made(large: Path) -> None:
+    many = {"query": "water", "k": 40, "text": True}
+    with served([str(large)], ServiceSettings(max_answer=1_000_000)) as client:
+        assert _error(client.post(SEARCH, json=many)) == (400, "budget")
+        assert client.post(SEARCH, json={**many, "k": 3}).status_code == 200
+        found = client.post("/shop/_search", json={"query": {"match": {"text": "water"}}, "size": 40})
+        assert found.status_code == 400
+        body = {"ids": [f"d{number}" for number in range(40)]}
+        assert client.post("/shop/_mget", json=body).status_code == 400
+
+
+def test_a_document_is_answered_once(shop: Path) -> None:
+    with served([str(shop)]) as client:
+        docs = client.post("/shop/_mget", json={"ids": ["pot"] * 500 + ["assam", "pot"]}).json()["docs"]
+        assert [each["_id"] for each in docs] == ["pot", "assam"]
+
+
+def test_large_answers_are_sent_in_pieces_within_a_bound(large: Path) -> None:
+    many = {"query": "water", "k": 8, "text": True}
+    with served([str(large)], ServiceSettings(max_answers=3_000_000)) as client:
+        whole = client.post(SEARCH, json=many)
+        assert len(whole.content) > 10 * PIECE
+        assert len(whole.json()["hits"]) == 8
+        assert "x-content-type-options" in whole.headers
+        budget: AnswerBudget = client.app.state.service.answers  # type: ignore[attr-defined]
+        assert budget.held == 0
+        assert budget.take(2_500_000)
+        refused = client.post(SEARCH, json=many)
+        assert _error(refused) == (503, "overload")
+        assert refused.headers["retry-after"] == "1"
+        assert client.post(SEARCH, json={"query": "water"}).status_code == 200  # a small one
+        budget.give_back(2_500_000)
+        assert client.post(SEARCH, json=many).status_code == 200
+        assert budget.held == 0
+
+
+@contextmanager
+def running_here(folder: Path, **settings: Any) -> Iterator[tuple[int, Service]]:
+    """Run a service in a thread of this process; yields its port."""
+    app = create_app([str(folder)], ServiceSettings(**settings))
+    server = uvicorn.Server(uvicorn.Config(app, http=BoundedProtocol, log_config=None))
+    listening = listen("127.0.0.1", 0)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        yield listening.getsockname()[1], app.state.service
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def _connect(port: int) -> socket.socket:
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.connect(("127.0.0.1", port))
+    return connection
+
+
+def _head(method: str, path: str, size: int) -> bytes:
+    lines = (f"{method} {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json")
+    return "\r\n".join([*lines, f"Content-Length: {size}", "", ""]).encode()
+
+
+def test_answers_that_nobody_reads_are_bounded_and_end(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "TAKE_SECONDS", 0.5)
+    body = json.dumps({"query": "water", "k": 40, "text": True}).encode()  # an answer of 10 MB
+    with running_here(large, max_answers=25_000_000, timeout=60, threads=2) as (port, service):
+        readers = [_connect(port) for _ in range(12)]
+        for reader in readers:
+            reader.sendall(_head("POST", SEARCH, len(body)) + body)
+        states = select.poll()
+        for reader in readers:
+            states.register(reader, 0)  # of errors only
+        refused, ended, most = 0, 0, 0
+        deadline = time.monotonic() + 60
+        while len(readers) > refused + ended:
+            assert time.monotonic() < deadline
+            most = max(most, service.answers.held)
+            ended += len(found := states.poll(20))
+            for descriptor, _ in found:
+                states.unregister(descriptor)
+            for reader in readers:
+                reader.setblocking(False)
+                with suppress(BlockingIOError, OSError):
+                    if reader.recv(12, socket.MSG_PEEK) == b"HTTP/1.1 503":
+                        refused += 1
+                        states.unregister(reader)
+                        reader.recv(4096)
+        assert most <= 25_000_000
+        assert refused > 0
+        assert ended >= 2
+        with closing(_connect(port)) as reader:
+            reader.sendall(_head("GET", "/health", 0))
+            assert reader.recv(12) == b"HTTP/1.1 200"
+        assert service.answers.held == 0
+        for reader in readers:
+            reader.close()
+
+
+def test_idle_connections_leave_files_for_changes(shop: Path) -> None:
+    with running(shop, "--without-log", prefix=("prlimit", "--nofile=200:200")) as service:
+        idle = [_connect(service.port) for _ in range(260)]
+        body, statuses = b'{"text": "white tea"}', []
+        for number, connection in ((0, idle[0]), (1, idle[-1]), (2, None)):
+            if connection is None:
+                for each in idle:
+                    each.close()
+                time.sleep(0.5)
+                connection = _connect(service.port)
+            with suppress(ConnectionError):
+                connection.sendall(_head("PUT", f"/v1/indexes/shop/documents/new{number}", len(body)) + body)
+            statuses.append(connection.recv(12)[9:])
+        connection.close()
+        assert statuses == [b"201", b"503", b"201"]
+
+
+def _create(path: Path) -> None:
+    for _ in range(10):
+        KeyFile(path).create("search")
+
+
+def test_keys_that_several_processes_create_are_all_kept(tmp_path: Path) -> None:
+    path = tmp_path / "keys.json"
+    context = get_context("fork")
+    processes = [context.Process(target=_create, args=(path,)) for _ in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert len(KeyFile(path).read()) == 30
+    assert [entry.name for entry in tmp_path.iterdir()] == ["keys.json"]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_of_keys_keeps_owner_group_and_mode(tmp_path: Path) -> None:
+    file = KeyFile(tmp_path / "keys.json")
+    key = file.create("search")
+    file.path.chmod(0o640)
+    if os.geteuid() == 0:
+        os.chown(file.path, 12345, 12346)
+    before = file.path.stat()
+    file.create("write")
+    file.revoke(key.split("_")[1])
+    after = file.path.stat()
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "",
+        "[" * 100_000,
+        '{"keys": [3]}',
+        '{"keys": [{"id": "a", "role": "search", "sha256": "%s", "created": ""}]}' % ("é" * 64),
+        '{"keys": [{"id": [], "role": "search", "sha256": "%s", "created": ""}]}' % ("0" * 64),
+        b"\xff\xfe",
+        None,
+    ],
+)
+def test_known_keys_stay_valid_while_their_file_cannot_be_read(
+    shop: Path, tmp_path: Path, damaged: str | bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = KeyFile(tmp_path / "keys.json")
+    key = file.create("search")
+    good = file.path.read_bytes()
+    with served([str(shop)], ServiceSettings(keys=file.path)) as client:
+        assert client.get("/ready").status_code == 200
+        if damaged is None:
+            file.path.unlink()
+        else:
+            file.path.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
+        for _ in range(3):
+            assert client.get("/v1/indexes", headers={"x-api-key": key}).status_code == 200
+            assert client.get("/v1/indexes", headers={"x-api-key": "tw_a_x"}).status_code == 401
+        assert (client.get("/ready").status_code, client.get("/health").status_code) == (503, 200)
+        assert [record.message.split(";")[0] for record in caplog.records] == ["the API keys cannot be read"]
+        file.path.write_bytes(good)
+        file.revoke(key.split("_")[1])
+        assert client.get("/v1/indexes", headers={"x-api-key": key}).status_code == 401
+        assert client.get("/ready").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/metrics%0A", "/health%0a", "/ready%0A", "/v1/indexes%0A", "/openapi.json%0A"]
+)
+def test_addresses_match_whole(shop: Path, path: str) -> None:
+    with served([str(shop)]) as client:
+        assert client.get(path.partition("%")[0]).status_code == 200
+        assert client.get(path).status_code == 404
+
+
+def test_unknown_and_known_names_have_the_same_answer_without_a_key(shop: Path, tmp_path: Path) -> None:
+    file = KeyFile(tmp_path / "keys.json")
+    file.create("search")
+    paths = ("/{}", "/{}/x", "/{}/_foo", "/{}/_doc/1", "/{}/_search", "/indexes/{}", "/v1/indexes/{}")
+    with served([str(shop)], ServiceSettings(keys=file.path)) as client:
+        for path in paths:
+            for method in ("GET", "HEAD", "PUT", "POST", "DELETE", "PATCH", "OPTIONS"):
+                known, unknown = (client.request(method, path.format(name)) for name in ("shop", "nosuch"))
+                assert (known.status_code, known.content) == (unknown.status_code, unknown.content)
+                assert known.status_code == 401
+
+
+@pytest.mark.parametrize("boost", [1e308, 1e10, 1e-300])
+def test_boosts_that_overflow_or_vanish_are_refused(shop: Path, boost: float) -> None:
+    clause = {"match": {"text": {"query": "tea", "boost": boost}}}
+    with served([str(shop)]) as client:
+        for query in (clause, {"bool": {"should": [clause, clause]}}, {"match_all": {"boost": boost}}):
+            assert client.post("/shop/_search", json={"query": query}).status_code == 400
+        assert client.post(SEARCH, json={"weights": {"tea": 1e-300}}).status_code == 400
