@@ -4,7 +4,7 @@ A graph is derived from the vectors of a segment and holds a copy of them. Its f
 index and a mixture keep their checksums when a graph is added. It is named like the file of the vectors and holds the
 SHA-256 of that file, so that it is never used for other vectors. ``docs/format.md`` has the bytes.
 
-The library follows the links of a graph without checking them, so opening a graph checks its CRC-32.
+The library follows the links of a graph without checking them, so opening a graph checks its CRC-32 and all links.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ from termwise.index.container import Container, ContainerWriter, storage_errors
 from termwise.index.document_vectors import KIND as VECTORS
 from termwise.index.document_vectors import SegmentVectors
 from termwise.index.folder import is_current, make_build_folder, writer_lock
+from termwise.index.graph_structure import check_graph
 from termwise.index.reader import Index
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import remove, sync_folder
+from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import is_file
 from termwise.vectors import LEVELS
 
@@ -73,7 +75,7 @@ class GraphFile:
         return is_file(self.path)
 
     def container(self) -> Container:
-        """Open the file and check its checksums and vectors, without usearch; raises `CorruptIndexError`."""
+        """Open the file and check checksums, vectors and links, without usearch; raises `CorruptIndexError`."""
         container = Container(self.path, KIND)
         for name, _ in container.damaged_sections():
             raise container.damaged(name, f"a {name} that matches its checksum", "one that does not")
@@ -81,6 +83,10 @@ class GraphFile:
         if digest != self.sha256:
             expected = f"a graph of {self.vectors.path.name}"
             raise container.damaged("graph.vectors", expected, f"one of {digest[:16]}")
+        try:
+            check_graph(container.array("graph.usearch", "|u1"), self.vectors.rows.shape, CONNECTIVITY)
+        except Misfit as misfit:
+            raise container.damaged("graph.usearch", misfit.expected, misfit.seen) from None
         return container
 
 
@@ -131,11 +137,6 @@ class VectorGraph:
                 expected = "a graph that this version of usearch reads"
                 raise container.damaged("graph.usearch", expected, error) from None
             self._data = data  # the graph is a view of it
-            graph = self._graph
-            seen = (len(graph), graph.ndim, graph.dtype, graph.metric_kind)
-            if seen != (*file.vectors.rows.shape, library.ScalarKind.I8, library.MetricKind.Cos):
-                expected = "a graph of all windows in 8 bits, by cosine"
-                raise container.damaged("graph.usearch", expected, seen)
         except (MissingFileError, IndexFormatError) as error:
             others = error.fixes if isinstance(error, NewerFormatError) else ()
             raise type(error)(error.message, facts=error.facts, fixes=[*others, *rebuild]) from None

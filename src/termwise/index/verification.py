@@ -85,7 +85,7 @@ def damages_of(folder: Path, manifest: Manifest, progress: Progress) -> list[Dam
 
 
 def _check_graphs(index: Index) -> Iterator[Damage]:
-    """Check the checksums of the graphs, if there are any."""
+    """Check the checksums and links of the graphs, if there are any."""
     for graph in graph_files(index):
         if graph.exists:
             try:

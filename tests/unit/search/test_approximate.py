@@ -547,3 +547,14 @@ def test_no_query_begins_after_an_error_or_an_interruption() -> None:
     with pytest.raises(KeyboardInterrupt):
         timed_run(queries, rank, stage="search", name="run", progress=interrupted, threads=2)
     assert len(begun) < 50
+
+
+def test_a_graph_with_other_links_and_right_checksums_is_refused_or_harmless(folder: Path) -> None:
+    program = Path(__file__).parents[2] / "corruption" / "graphs.py"
+    done = subprocess.run(
+        [sys.executable, program, folder, "400"], capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout)
+    assert found["noticed"] > 150
+    assert found["unnoticed"] > 20  # places for links that are not used, and vectors
