@@ -91,7 +91,8 @@ def check_graph(data: npt.NDArray[np.uint8], shape: tuple[int, int], connectivit
 
 def _rows(data: npt.NDArray[np.uint8], places: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.uint8]:
     """Return the bytes at some places, one row for each."""
-    return data[places[:, None] + np.arange(size)]
+    rows: npt.NDArray[np.uint8] = data[places[:, None] + np.arange(size)]
+    return rows
 
 
 def _check_links(rows: npt.NDArray[np.uint8], layers: npt.NDArray[np.int64], layer: int) -> None:
