@@ -1,7 +1,7 @@
 """Change numbers of a graph, recompute its checksums, and use and verify the index each time.
 
-As a program: ``graphs.py FOLDER CHANGES``. It prints how many changes were noticed, and how many were not. A change that
-nobody notices must be harmless: the program would end with a signal otherwise.
+As a program: ``graphs.py FOLDER CHANGES``. It prints how many changes were noticed, and how many were not. A
+change that nobody notices must be harmless: the program would end with a signal otherwise.
 """
 
 from __future__ import annotations

@@ -117,6 +117,8 @@ class ChangeQueue:
         self._networks: LoadedNetworks = {}
         self._thread: threading.Thread | None = None
         self._closed = False
+        self.merge_failed = False
+        """Whether the segments could not be merged after the last change."""
 
     def submit(self, changes: Sequence[Change]) -> Future[list[Outcome]]:
         """Make changes, all or none; the future has the outcome of each when they are on the disk.
@@ -198,8 +200,13 @@ class ChangeQueue:
         wait = max(0.0, deadline - time.monotonic())
         with open_writer(self._path, wait=wait, networks=self._networks) as writer:
             outcomes = _made(writer, batches)
-        if writer.merge_error is not None:
-            logger.error("the segments of %s were not merged: %s", self._path, writer.merge_error)
+        self.merge_failed = writer.merge_error is not None
+        if self.merge_failed:
+            logger.error(
+                "the segments of %s were not merged, the next change tries again: %s",
+                self._path,
+                writer.merge_error,
+            )
         return outcomes
 
 

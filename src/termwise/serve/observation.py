@@ -72,6 +72,15 @@ class Metrics:
             multiprocess_mode="livemostrecent",
         )
 
+        self._merges = Gauge(
+            "termwise_merge_failed",
+            "1 if segments could not be merged after the last change.",
+            ["index"],
+            registry=self._registry,
+            multiprocess_mode="livemax",
+        )
+        service.on_change = lambda name, merge_failed: self._merges.labels(name).set(merge_failed)
+
     def count(self, operation: str, status: int, seconds: float) -> None:
         """Count a request."""
         if (operation, status) not in self._kinds:

@@ -45,6 +45,8 @@ class Service:
         self.answers = AnswerBudget(self.settings.max_answers)
         self.bodies = BodyBudget(max(self.settings.max_bodies, self.settings.max_body))
         self._slow = asyncio.Lock()
+        self.on_change: Callable[[str, bool], object] = lambda name, merge_failed: None
+        """Called after each change, with the name of the index."""
         self._changes = {
             served.name: ChangeQueue(served.path, self.settings.write_timeout) for served in self.indexes
         }
@@ -79,6 +81,7 @@ class Service:
             )
         except TimeoutError:
             raise DeadlineError("the changes were not made in time; they may still be made") from None
+        self.on_change(served.name, self._changes[served.name].merge_failed)
         if refresh and self.settings.refresh_interval:
             await asyncio.sleep(self.settings.refresh_interval)
         return outcomes

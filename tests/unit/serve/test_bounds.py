@@ -255,14 +255,17 @@ def test_a_change_is_answered_if_the_merge_after_it_fails(
     def full(updater: IndexUpdater, first: int, last: int) -> None:
         raise StorageError("no space left")
 
-    monkeypatch.setattr(IndexUpdater, "_merge", full)
-    changes = ChangeQueue(shop, 30)
-    for number in range(5):
-        put = Put(Document(f"new{number}", "white tea"))
-        assert changes.submit([put]).result(60) == ["created"]
-    changes.close()
-    assert "were not merged: no space left" in caplog.text
-    assert len(termwise.open(shop).rank("white")) >= 5
+    with served([str(shop)]) as client:
+        with monkeypatch.context() as patched:
+            patched.setattr(IndexUpdater, "_merge", full)
+            for number in range(5):
+                address = f"/v1/indexes/shop/documents/new{number}"
+                assert client.put(address, json={"text": "white tea"}).status_code == 201
+            assert 'termwise_merge_failed{index="shop"} 1.0' in client.get("/metrics").text
+        assert "were not merged, the next change tries again: no space left" in caplog.text
+        assert len(termwise.open(shop).rank("white")) >= 5
+        assert client.put(address, json={"text": "black tea"}).status_code == 200
+        assert 'termwise_merge_failed{index="shop"} 0.0' in client.get("/metrics").text
 
 
 def test_a_network_is_loaded_once_for_all_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -195,3 +196,67 @@ def test_searches_go_on_while_a_folder_is_away(shop: Path) -> None:
         address = "/v1/indexes/shop/search"
         assert client.get(address, params={"query": "tea"}).status_code == 200
         assert client.get(address, params={"query": "pepermint", "fuzzy": "true"}).json()["hits"]
+
+
+@contextmanager
+def _serving(shop: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """Start a service with two workers in a process group of its own, and yield its process and port."""
+    command = [
+        "-P",
+        "-m",
+        "termwise",
+        "serve",
+        str(shop),
+        "--workers",
+        "2",
+        "--without-log",
+        "--port",
+        str(port),
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(Path(termwise.__file__).parents[1])}
+    process = subprocess.Popen(
+        [sys.executable, *command], env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    with process:
+        assert process.stderr is not None
+        found = next(filter(None, (re.search(r"http://\S+:(\d+)/", line) for line in process.stderr)))
+        reader = threading.Thread(target=process.stderr.read)
+        reader.start()
+        try:
+            yield process, int(found[1])
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            reader.join()
+
+
+def _children(process: int) -> list[int]:
+    found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return [each for each in map(int, found) if "spawn_main" in Path(f"/proc/{each}/cmdline").read_text()]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.5, 1.5])
+def test_a_service_that_starts_stops_at_once(shop: Path, seconds: float) -> None:
+    """Also if the signal reaches the workers before they can handle it, as that of a terminal does."""
+    with _serving(shop, 0) as (process, _):
+        time.sleep(seconds)
+        os.killpg(process.pid, signal.SIGTERM)
+        assert process.wait(30) is not None  # it took a minute, the time for a worker to start
+
+
+def test_workers_end_with_their_parent(shop: Path) -> None:
+    with _serving(shop, 0) as (process, port):
+        assert json.loads(_get(f"http://127.0.0.1:{port}/v1/indexes/shop/search?query=tea"))["hits"]
+        workers = _children(process.pid)
+        assert len(workers) == 2
+        process.kill()
+        process.wait()
+        deadline = time.monotonic() + 60
+        while any(Path(f"/proc/{worker}").exists() for worker in workers):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    with _serving(shop, port) as (process, same):
+        assert same == port
+        assert json.loads(_get(f"http://127.0.0.1:{port}/v1/indexes/shop/search?query=tea"))["hits"]
+        process.terminate()
+        assert process.wait(60) == 0
