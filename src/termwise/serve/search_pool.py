@@ -1,11 +1,11 @@
 """Threads that run searches: a bounded queue, a budget for each search, and a fair share for each client.
 
-A client is an API key or an address. The thread that is free takes a job of the client that has used the least time
-of late. Three rules keep clients with long jobs from stopping the others:
+A client is an API key or an address. The thread that is free takes a job of the client that has used the least time of
+processors of late. Three rules keep clients with long jobs from stopping the others:
 
-- Half of the threads, the reserve, only take jobs of *quick* clients: those that used less than `QUICK` seconds.
-- While a quick client has jobs, the jobs of the others pause at each `termwise.budget.spend` for `PAUSE` times as long
-  as they ran.
+- Half of the threads, the reserve, only take jobs of clients for whose jobs all running ones are long.
+- While another client has such a job, long jobs pause at each `termwise.budget.spend`: together, they run for one part
+  of `PAUSE` of the time.
 - If the queue is full, the client with the most waiting jobs loses its newest one; that client waits for its next
   refusals.
 """
@@ -36,16 +36,22 @@ HELP_SECONDS = 0.003
 TOGETHER_SECONDS = 0.001
 """Time after which a result waits for no further function of its thread."""
 
-QUICK = 0.25
-"""Seconds of threads that a quick client has used of late."""
+LONG = 4.0
+"""A job is long for a client if it takes this many times as long as the mean of the jobs of the client."""
+
+SHORTEST = 0.0005
+"""Least mean time of the jobs of a client that others are compared with."""
+
+SMOOTHING = 0.25
+"""Weight of the newest job in the mean time of the jobs of a client."""
 
 HALF_LIFE = 1.0
 """Seconds after which half of the time that a client has used is forgotten."""
 
-PAUSE = 4.0
-"""Seconds for which a job of another client pauses for each second that it ran, while a quick client has jobs."""
+PAUSE = 5.0
+"""Seconds in which long jobs run for one second, while a client has one for which they are long."""
 
-LONGEST_PAUSE = 0.02
+LONGEST_PAUSE = 0.25
 
 SHORTEST_RUN = 0.0005
 """Seconds between two pauses."""
@@ -71,11 +77,14 @@ class _Client:
         Jobs that wait or run.
     refused : float
         Time of the last refusal.
+    mean : float
+        Mean time of its jobs in seconds of a processor, the last ones above all.
     """
 
     jobs: deque[_Job] = field(default_factory=deque)
     pending: int = 0
     refused: float = -FORGIVEN_SECONDS
+    mean: float = 0.0
     _used: float = 0.0
     _at: float = 0.0
 
@@ -92,8 +101,10 @@ class _Job:
 
     Attributes
     ----------
-    began, resumed : float
-        Times when the function was called, and when it went on after its last pause.
+    resumed : float
+        Time when it began, or went on after its last pause.
+    ran : float
+        Seconds for which it ran before.
     """
 
     function: Callable[[], Any]
@@ -101,12 +112,13 @@ class _Job:
     budget: Budget
     loop: asyncio.AbstractEventLoop
     client: _Client
-    began: float = 0.0
     resumed: float = 0.0
+    ran: float = 0.0
 
-    def is_quick(self, now: float) -> bool:
-        """Return whether the client is quick, with the time of this job while it runs."""
-        return self.client.use(now) + (now - self.began if self.began else 0.0) < QUICK
+    def is_long_for(self, client: _Client, now: float) -> bool:
+        """Return whether the job, which runs, is long for another client, or the jobs of its own client are."""
+        time = max(self.client.mean, self.ran + now - self.resumed)
+        return client is not self.client and time > LONG * max(client.mean, SHORTEST)
 
 
 class SearchPool:
@@ -250,7 +262,7 @@ class SearchPool:
             idle = not self._working
         if idle:
             self._wakes.put(True)
-        elif self._number_slow() >= self._working:
+        elif self._reserve_is_wanted():
             self._reserve_wakes.put(True)
         if not self._helps_soon:
             self._helps_soon = True
@@ -261,17 +273,22 @@ class SearchPool:
         self._finish()
         if self._waiting:
             self._wakes.put(True)
-            if self._number_slow():
+            if self._reserve_is_wanted():
                 self._reserve_wakes.put(True)
         self._helps_soon = self.pending > 0
         if self._helps_soon:
             loop.call_later(HELP_SECONDS, self._help, loop)
 
-    def _number_slow(self) -> int:
-        """Return how many jobs run for clients that are not quick."""
-        now = time.monotonic()
+    def _reserve_is_wanted(self) -> bool:
+        """Return whether the reserve has a job to take."""
         with self._lock:
-            return sum(not job.is_quick(now) for job in self._running)
+            return bool(self._kept_waiting(time.monotonic()))
+
+    def _kept_waiting(self, now: float) -> list[_Client]:
+        """Return the clients with waiting jobs for which all running jobs are long."""
+        return [
+            client for client in self._waiting if all(job.is_long_for(client, now) for job in self._running)
+        ]
 
     def _work(self, wakes: SimpleQueue[bool], reserve: bool) -> None:
         while wakes.get():
@@ -285,11 +302,13 @@ class SearchPool:
         job = self._next(reserve)
         found = job is not None
         while job is not None:
+            begin = time.thread_time()
             result = self._result(job)
-            now = time.monotonic()
+            used, now = time.thread_time() - begin, time.monotonic()
             with self._lock:
                 self._running.discard(job)
-                job.client.use(now, now - job.began)
+                job.client.use(now, used)
+                job.client.mean += SMOOTHING * (used - job.client.mean)
                 self._done.append((job, *result))
                 if len(self._done) == 1:
                     self._first_done = now
@@ -302,16 +321,17 @@ class SearchPool:
         return found
 
     def _next(self, reserve: bool) -> _Job | None:
-        """Take the next job of the client that has used the least time; the reserve only one of a quick client."""
+        """Take the next job of the client that has used the least; the reserve only if all running ones are long."""
         now = time.monotonic()
         with self._lock:
-            client = min(self._waiting, key=lambda each: each.use(now), default=None)
-            if client is None or (reserve and not client.jobs[0].is_quick(now)):
+            clients = self._kept_waiting(now) if reserve else self._waiting
+            client = min(clients, key=lambda each: each.use(now), default=None)
+            if client is None:
                 return None
             job = client.jobs.popleft()
             if not client.jobs:
                 del self._waiting[client]
-            job.began = job.resumed = now
+            job.resumed = now
             self._running.add(job)
             return job
 
@@ -327,16 +347,19 @@ class SearchPool:
             job.budget.pause = None  # which refers to the job
 
     def _pause(self, job: _Job) -> None:
-        """Let quick clients go first, if the client of a running job is not one of them."""
+        """Let short jobs of other clients go first, if a job is long."""
         now = time.monotonic()
         ran = now - job.resumed
-        if ran < SHORTEST_RUN or len(self._clients) < 2:
+        if ran < SHORTEST_RUN:
             return
         with self._lock:
-            others = {*self._waiting, *(other.client for other in self._running)} - {job.client}
-            wanted = not job.is_quick(now) and any(each.use(now) < QUICK for each in others)
-        if wanted:
-            time.sleep(min(PAUSE * ran, LONGEST_PAUSE))
+            others = {*self._waiting, *(each.client for each in self._running)}
+            shortest = min(others, key=lambda each: each.mean)
+            long = sum(each.is_long_for(shortest, now) for each in self._running)
+            paused = job.is_long_for(shortest, now)
+            job.ran += ran
+        if paused:
+            time.sleep(min((PAUSE * long - 1) * ran, LONGEST_PAUSE))
         job.resumed = time.monotonic()
 
     def _finish(self) -> None:

@@ -41,6 +41,9 @@ START_SECONDS = 60
 SIGN_SECONDS = 0.2
 """Time between two looks at whether a worker runs, while a sign of life is waited for."""
 
+SWITCH_SECONDS = 0.0005
+"""Time for which a thread runs Python code while others wait, a tenth of the default: an answer needs three threads."""
+
 LARGE = 1 << 20
 """Bytes; see `return_large_arrays`. A search allocates no array of this size for an index of 200,000 passages."""
 
@@ -183,6 +186,7 @@ def _worker_app(
     app = create_app(folders, settings)
     signal.signal(signal.SIGTERM, stop)
     gc.freeze()  # so that no request waits for the garbage collector to look at all modules
+    sys.setswitchinterval(SWITCH_SECONDS)
     BoundedProtocol.most = most_connections()
     return app
 

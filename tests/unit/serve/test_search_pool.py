@@ -129,8 +129,10 @@ def start(pool: SearchPool, name: str, function: Callable[[], object]) -> asynci
 
 
 def use(pool: SearchPool, name: str, seconds: float) -> None:
-    """Let a client have used time of threads."""
-    pool._client(name).use(time.monotonic(), seconds)
+    """Let a client have used time of threads, for long jobs."""
+    client = pool._client(name)
+    client.use(time.monotonic(), seconds)
+    client.mean = seconds
 
 
 def test_a_quick_client_does_not_wait_for_the_threads_of_others() -> None:
