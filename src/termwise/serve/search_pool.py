@@ -4,8 +4,8 @@ A client is an API key or an address. The thread that is free takes a job of the
 processors of late. Three rules keep clients with long jobs from stopping the others:
 
 - Half of the threads, the reserve, only take jobs of clients for whose jobs all running ones are long.
-- While another client has such a job, long jobs pause at each `termwise.budget.spend`: together, they run for one part
-  of `PAUSE` of the time.
+- While another client has such a job, long jobs pause at each `termwise.budget.spend`: together, they run for half of
+  the time, and for a fifth if their client has used much of late.
 - If the queue is full, the client with the most waiting jobs loses its newest one; that client waits for its next
   refusals.
 """
@@ -20,7 +20,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from termwise.budget import Budget, limited
 from termwise.serve.errors import OverloadError
@@ -45,10 +45,13 @@ SHORTEST = 0.0005
 SMOOTHING = 0.25
 """Weight of the newest job in the mean time of the jobs of a client."""
 
-HALF_LIFE = 1.0
+HALF_LIFE = 10.0
 """Seconds after which half of the time that a client has used is forgotten."""
 
-PAUSE = 5.0
+MUCH = 2.0
+"""Seconds of a processor that a client can use of late before its jobs pause longer."""
+
+FEW_PAUSES, MANY_PAUSES = 2.0, 5.0
 """Seconds in which long jobs run for one second, while a client has one for which they are long."""
 
 LONGEST_PAUSE = 0.25
@@ -117,8 +120,8 @@ class _Job:
 
     def is_long_for(self, client: _Client, now: float) -> bool:
         """Return whether the job, which runs, is long for another client, or the jobs of its own client are."""
-        time = max(self.client.mean, self.ran + now - self.resumed)
-        return client is not self.client and time > LONG * max(client.mean, SHORTEST)
+        seconds = max(self.client.mean, self.ran + now - self.resumed)
+        return client is not self.client and seconds > LONG * max(client.mean, SHORTEST)
 
 
 class SearchPool:
@@ -131,7 +134,7 @@ class SearchPool:
     Parameters
     ----------
     threads : int
-        Functions that run at the same time; as many again for quick clients.
+        Functions that run at the same time; as many more are the reserve.
     queue : int
         Functions that wait; further ones are refused.
     timeout : float
@@ -214,7 +217,6 @@ class SearchPool:
             return await answer
         except OverloadError:
             await self._refuse(client)
-            raise
         except asyncio.CancelledError:
             budget.cancel()
             raise
@@ -240,7 +242,7 @@ class SearchPool:
             job.answer.set_exception(_full())
         return True
 
-    async def _refuse(self, client: _Client) -> None:
+    async def _refuse(self, client: _Client) -> NoReturn:
         """Raise `OverloadError`, later if the client was refused shortly before."""
         now = time.monotonic()
         again = now - client.refused < FORGIVEN_SECONDS
@@ -358,8 +360,9 @@ class SearchPool:
             long = sum(each.is_long_for(shortest, now) for each in self._running)
             paused = job.is_long_for(shortest, now)
             job.ran += ran
+            factor = MANY_PAUSES if job.client.use(now) + job.ran > MUCH else FEW_PAUSES
         if paused:
-            time.sleep(min((PAUSE * long - 1) * ran, LONGEST_PAUSE))
+            time.sleep(min((factor * long - 1) * ran, LONGEST_PAUSE))
         job.resumed = time.monotonic()
 
     def _finish(self) -> None:
