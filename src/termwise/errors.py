@@ -329,6 +329,7 @@ class BudgetError(TermwiseError):
     """The work for an answer is more than its budget allows; see `termwise.budget`."""
 
     slug = "budget"
+    exit_code = 3
 
 
 class DeadlineError(BudgetError):
