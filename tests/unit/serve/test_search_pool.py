@@ -230,16 +230,19 @@ def test_long_jobs_pause_while_a_quick_client_has_jobs() -> None:
                 spend()
                 paused.append(time.monotonic() - begin)
 
+        def wait(number: int) -> None:
+            while len(paused) < number:
+                time.sleep(0.001)
+
         slow = start(pool, "slow", work)
-        await asyncio.sleep(0.1)
-        alone = len(paused)
-        assert sorted(paused)[alone // 2] < search_pool.SHORTEST_RUN
-        assert await start(pool, "quick", lambda: time.sleep(0.2)) is None
-        beside = paused[alone:]
+        await asyncio.to_thread(wait, 20)
+        alone = sorted(paused)
+        await start(pool, "quick", lambda: wait(len(paused) + 5))
+        beside = sorted(paused[-4:])
         stop.set()
         await slow
         pool.close()
-        assert max(beside) > search_pool.FEW_PAUSES * search_pool.SHORTEST_RUN
+        assert beside[2] > search_pool.FEW_PAUSES * search_pool.SHORTEST_RUN > alone[5]
 
     asyncio.run(run())
 
