@@ -291,3 +291,13 @@ def test_boosts_that_overflow_or_vanish_are_refused(shop: Path, boost: float) ->
         for query in (clause, {"bool": {"should": [clause, clause]}}, {"match_all": {"boost": boost}}):
             assert client.post("/shop/_search", json={"query": query}).status_code == 400
         assert client.post(SEARCH, json={"weights": {"tea": 1e-300}}).status_code == 400
+
+
+def test_names_of_a_source_are_bounded(shop: Path) -> None:
+    stars = "*" + "t*" * 99
+    with served([str(shop)]) as client:
+        for names in (["*"] * 101, ["*" * 201], {"includes": ["a"] * 50, "excludes": ["b"] * 51}):
+            assert client.post("/shop/_search", json={"_source": names}).status_code == 400
+        hits = client.post("/shop/_search", json={"_source": [stars, "pri*"]}).json()["hits"]["hits"]
+        assert [set(hit["_source"]) for hit in hits] == [{"price"}] * 5
+        assert client.get(f"/shop/_doc/pot?_source_includes={'*' * 201}").status_code == 400

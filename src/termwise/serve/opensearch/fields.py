@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from termwise.attributes import Schema
@@ -11,6 +12,7 @@ from termwise.collection.fields import BODY_FIELDS
 from termwise.errors import UnknownNameError
 from termwise.search import Searcher
 from termwise.serve.documents import field_weights
+from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.json_checks import known_keys, texts
 
@@ -167,6 +169,14 @@ class SourceFilter:
     includes: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        names = (*self.includes, *self.excludes)
+        if len(names) > MOST_NAMES or any(len(name) > LONGEST_NAME for name in names):
+            raise ServiceError(
+                "_source has too many names, or a name that is too long",
+                facts=[("most names", MOST_NAMES), ("most characters", LONGEST_NAME)],
+            )
+
     @classmethod
     def of(cls, value: object) -> SourceFilter:
         """Return the filter that the key ``_source`` of a body describes."""
@@ -206,6 +216,9 @@ class SourceFilter:
         return self.wanted and included and not any(_fits(each, name) for each in self.excludes)
 
 
+MOST_NAMES, LONGEST_NAME = 100, 200
+"""Bounds of the names of ``_source``, which are compared with the fields of each result."""
+
 SOURCE_PARAMETERS = ("_source", "_source_includes", "_source_excludes")
 
 
@@ -213,6 +226,7 @@ def _names(given: str) -> tuple[str, ...]:
     return tuple(name for name in given.split(",") if name)
 
 
+@lru_cache(maxsize=1 << 12)
 def _fits(pattern: str, name: str) -> bool:
     """Whether a name, or one that it is inside of, fits a pattern."""
     ends = [place for place, sign in enumerate(name) if sign == "."]
