@@ -255,6 +255,7 @@ def excerpt_record(snippet: Snippet) -> Excerpt:
     """Return an excerpt as JSON-like data, with an ellipsis at each end where the text was cut."""
     before, after = "… " if snippet.before else "", " …" if snippet.after else ""
     shift = len(before)
+    spend(size=len(snippet.text))
     return {
         "text": f"{before}{snippet.text}{after}",
         "marks": [[start + shift, end + shift] for start, end in snippet.spans],

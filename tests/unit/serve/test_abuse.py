@@ -301,3 +301,22 @@ def test_names_of_a_source_are_bounded(shop: Path) -> None:
         hits = client.post("/shop/_search", json={"_source": [stars, "pri*"]}).json()["hits"]["hits"]
         assert [set(hit["_source"]) for hit in hits] == [{"price"}] * 5
         assert client.get(f"/shop/_doc/pot?_source_includes={'*' * 201}").status_code == 400
+
+
+def test_highlights_are_bounded(large: Path) -> None:
+    """A tag of some kilobytes, written around each of a million words, took all memory."""
+
+    def search(size: int, **highlight: Any) -> int:
+        body = {"query": {"match": {"text": "water"}}, "size": size, "highlight": highlight, "_source": False}
+        return client.post("/shop/_search", json=body).status_code
+
+    whole = {"text": {"number_of_fragments": 0}}
+    with served([str(large)], ServiceSettings(max_answer=1_000_000, timeout=60)) as client:
+        assert search(1, fields=whole) == 200
+        assert search(1, fields=whole, pre_tags=["x" * 101]) == 400
+        assert search(1, fields={"text": {"post_tags": "x" * 101}}) == 400
+        assert search(1, fields=whole, pre_tags=["x" * 100]) == 400  # 20,000 words: the answer is too large
+        assert search(12, fields=whole) == 400
+        assert search(1, fields={f"t{'*' * number}": {} for number in range(101)}) == 400
+        many = {"query": "water", "k": 12, "highlight": True, "excerpt_length": 100_000}
+        assert _error(client.post(SEARCH, json=many)) == (400, "budget")

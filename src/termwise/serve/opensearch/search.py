@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from termwise.attributes.dates import parse_date
+from termwise.budget import spend
 from termwise.errors import UnknownIdError
 from termwise.explain.explanation_text import NOT_TERMS
 from termwise.search import Results
@@ -224,6 +225,7 @@ def _marked(excerpt: Excerpt, highlight: Highlight) -> str:
     text, parts, end = excerpt["text"], [], 0
     written = html.escape if highlight.html else str
     for start, stop in excerpt["marks"]:
+        spend(size=len(highlight.before) + len(highlight.after))
         parts += [written(text[end:start]), highlight.before, written(text[start:stop]), highlight.after]
         end = stop
     return "".join([*parts, written(text[end:])])

@@ -9,9 +9,10 @@ from typing import Any
 from termwise.explain.passages import SHORTEST
 from termwise.search import Searcher
 from termwise.search.snippets import LONGEST
+from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.aggregations import Aggregation, read_aggregations
 from termwise.serve.opensearch.errors import UnsupportedError
-from termwise.serve.opensearch.fields import SOURCE_PARAMETERS, Fields, SourceFilter
+from termwise.serve.opensearch.fields import MOST_NAMES, SOURCE_PARAMETERS, Fields, SourceFilter
 from termwise.serve.opensearch.json_checks import (
     flag,
     known_keys,
@@ -206,6 +207,9 @@ def _sort_entry(entry: object) -> tuple[str, bool]:
     return name, order == "desc"
 
 
+LONGEST_TAG = 100
+"""Characters of a tag around a word of a highlight."""
+
 _HIGHLIGHT_KEYS = (
     "fragment_size",
     "number_of_fragments",
@@ -227,7 +231,11 @@ def _highlights(value: object, query: TranslatedQuery, fields: Fields) -> tuple[
         raise UnsupportedError.of("encoder of highlight", encoder, ["default", "html"])
     common = {name: given[name] for name in _HIGHLIGHT_KEYS if name in given}
     found: dict[str, Highlight] = {}
-    for each in several(given.get("fields", {})):
+    named = several(given.get("fields", {}))
+    number = sum(len(each) for each in named if isinstance(each, dict))
+    if number > MOST_NAMES:
+        raise ServiceError("highlight has too many fields", facts=[("given", number), ("most", MOST_NAMES)])
+    for each in named:
         for pattern, value_of_field in record(each, "fields of highlight").items():
             settings = common | known_keys(value_of_field, f"highlight of {pattern}", _HIGHLIGHT_KEYS)
             for name in fields.texts_like(pattern):
@@ -235,6 +243,16 @@ def _highlights(value: object, query: TranslatedQuery, fields: Fields) -> tuple[
     if found and "query" not in query.request:
         raise UnsupportedError.of("without the words of a query, the key", "highlight")
     return tuple(found.values())
+
+
+def _tag(settings: Mapping[str, Any], key: str, default: str) -> str:
+    """Return the first of the tags before or after words; it is written for each word of each result."""
+    tag = (texts(settings.get(key, default), key) or [""])[0]
+    if len(tag) > LONGEST_TAG:
+        raise ServiceError(
+            f"a tag of {key} is too long", facts=[("characters", len(tag)), ("most", LONGEST_TAG)]
+        )
+    return tag
 
 
 def _highlight(name: str, settings: Mapping[str, Any], *, html: bool) -> Highlight:
@@ -245,8 +263,8 @@ def _highlight(name: str, settings: Mapping[str, Any], *, html: bool) -> Highlig
     size = whole(settings.get("fragment_size", FRAGMENT), "fragment_size")
     return Highlight(
         name,
-        (texts(settings.get("pre_tags", "<em>"), "pre_tags") or [""])[0],
-        (texts(settings.get("post_tags", "</em>"), "post_tags") or [""])[0],
+        _tag(settings, "pre_tags", "<em>"),
+        _tag(settings, "post_tags", "</em>"),
         LONGEST if whole_text else min(LONGEST, max(SHORTEST, size)),
         html,
     )
