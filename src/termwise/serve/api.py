@@ -21,6 +21,7 @@ from termwise.serve.bodies import (
     NDJSON,
     JsonAnswer,
     body_of,
+    json_of,
     model_of,
     model_of_parameters,
     parsed_json,
@@ -253,7 +254,7 @@ async def _get_document(service: Service, request: Request) -> Response:
 async def _put_document(service: Service, request: Request) -> Response:
     served = _served(service, request)
     doc_id = request.path_params["doc_id"]
-    record = _record(parsed_json(await body_of(request, service.settings.max_body)))
+    record = _record(await json_of(request, service.settings.max_body))
     document = await asyncio.to_thread(lambda: read_document(served.searcher(), record, doc_id))
     return await _changed(service, request, served, Put(document))
 
@@ -272,7 +273,7 @@ async def _put_document(service: Service, request: Request) -> Response:
 async def _merge_document(service: Service, request: Request) -> Response:
     served = _served(service, request)
     doc_id = request.path_params["doc_id"]
-    record = _record(parsed_json(await body_of(request, service.settings.max_body, (JSON, MERGE_PATCH))))
+    record = _record(await json_of(request, service.settings.max_body, (JSON, MERGE_PATCH)))
     change = await asyncio.to_thread(lambda: read_merge(served.searcher(), record, doc_id))
     return await _changed(service, request, served, change)
 

@@ -29,7 +29,7 @@ from termwise.serve.indexes import ServedIndexes
 from termwise.serve.keys import Access
 from termwise.serve.observation import Metrics, requests_log
 from termwise.serve.openapi import openapi_document
-from termwise.serve.opensearch.routes import opensearch_routes
+from termwise.serve.opensearch.routes import opensearch_routes, refusal
 from termwise.serve.operations import Operation, WholeRoute
 from termwise.serve.page.errors import at_the_page
 from termwise.serve.page.routes import error_page, is_for_page, page_routes
@@ -151,10 +151,11 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _not_found(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    try:  # so that nobody without a key learns which addresses exist
+    try:  # so that nobody without a key learns which addresses, and names of indexes, exist
         request.app.state.service.access.check(request, "search")
-    except TermwiseError as refusal:
-        return await _refused(request, refusal)
+    except TermwiseError as refused:
+        may_be_index = request.url.path.count("/") == 1
+        return refusal(refused) if may_be_index else await _refused(request, refused)
     if error.status_code == 405:
         return _method_refused(request)
     record = {"type": "not-found" if error.status_code == 404 else "refused", "message": error.detail}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -22,12 +23,17 @@ from termwise.serve.errors import (
     TooLargeError,
     invalid_request,
 )
+from termwise.serve.search_pool import SearchPool
 from termwise.text.characters import without_surrogates
 
 Model = TypeVar("Model", bound=BaseModel)
+T = TypeVar("T")
 
 BODY_SECONDS = 10.0
 """Time for the body of a request to arrive."""
+
+SMALL = 4 << 10
+"""Bytes of a body that is read on the event loop."""
 
 MOST_LEVELS = 30
 """Nesting of objects and arrays in a body."""
@@ -178,9 +184,23 @@ def _levels(value: object) -> int:
     return levels
 
 
+async def json_of(request: Request, most: int, media_types: tuple[str, ...] = (JSON,)) -> object:
+    """Return the JSON body of a request; see `body_of` and `parsed_json`."""
+    return await _read(request, await body_of(request, most, media_types), parsed_json)
+
+
 async def model_of(request: Request, model: type[Model], most: int) -> Model:
     """Check the JSON body of a request against a model; see `body_of` and `checked_model`."""
-    return checked_model(parsed_json(await body_of(request, most)), model)
+    data = await body_of(request, most)
+    return await _read(request, data, lambda data: checked_model(parsed_json(data), model))
+
+
+async def _read(request: Request, data: bytes, read: Callable[[bytes], T]) -> T:
+    """Read a body: a large one like a search, so that it is in the share of its client, and others go on."""
+    if len(data) <= SMALL:
+        return read(data)
+    pool: SearchPool = request.app.state.service.pool
+    return await pool.run(lambda: read(data))
 
 
 def model_of_parameters(parameters: QueryParams, model: type[Model]) -> Model:

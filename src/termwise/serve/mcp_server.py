@@ -31,7 +31,14 @@ from termwise.errors import TermwiseError
 from termwise.serve import answers
 from termwise.serve.bodies import body_of, json_bytes, parsed_json
 from termwise.serve.documents import document_record
-from termwise.serve.errors import ForbiddenError, ServiceError, error_record, invalid_request, status_of
+from termwise.serve.errors import (
+    ForbiddenError,
+    ServiceError,
+    TooLargeError,
+    error_record,
+    invalid_request,
+    status_of,
+)
 from termwise.serve.indexes import OpenIndex, ServedIndex
 from termwise.serve.requests import ExplainRequest, FacetsRequest, Identifier, Names, SearchRequest, Words
 from termwise.serve.search import explain, facets, search
@@ -39,6 +46,9 @@ from termwise.serve.service import Service
 from termwise.serve.settings import ServiceSettings
 
 logger = logging.getLogger("termwise.serve.mcp")
+
+MOST_CALL = 128 << 10
+"""Bytes of a call over HTTP, which is read on the event loop: a filter has at most half of it."""
 
 INSTRUCTIONS = """\
 Search in collections of documents. Every score is a sum of the weights of terms that query and document share; the tool
@@ -323,6 +333,8 @@ class ToolsEndpoint:
         self._access.check(request, "search")
         _check_origin(request)
         body = await body_of(request, self._most)
+        if len(body) > MOST_CALL:
+            raise TooLargeError("the call of a tool is too large", facts=[("most bytes", MOST_CALL)])
         parsed_json(body)
 
         async def read() -> Message:

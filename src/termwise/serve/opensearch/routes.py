@@ -18,7 +18,16 @@ from starlette.types import Scope
 from termwise._version import __version__
 from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError
-from termwise.serve.bodies import JSON, NDJSON, JsonAnswer, body_of, json_bytes, parsed_json, refuse_repeated
+from termwise.serve.bodies import (
+    JSON,
+    NDJSON,
+    JsonAnswer,
+    body_of,
+    json_bytes,
+    json_of,
+    parsed_json,
+    refuse_repeated,
+)
 from termwise.serve.changes import Change, Delete
 from termwise.serve.documents import document_record
 from termwise.serve.errors import (
@@ -39,7 +48,6 @@ from termwise.serve.opensearch.search import SHARDS, count, explain, search, to_
 from termwise.serve.opensearch.search_body import SEARCH_PARAMETERS
 from termwise.serve.operations import Handler, WholeRoute
 from termwise.serve.service import Service
-from termwise.serve.settings import ServiceSettings
 
 API_VERSION = "2.19.0"
 """Version of OpenSearch whose API the service has a part of."""
@@ -67,8 +75,7 @@ COSMETIC = frozenset(
 
 def opensearch_routes(service: Service) -> list[Route]:
     """Return the routes; they come after those of the service's own API, and of the page for browsers."""
-    known = frozenset(served.name for served in service.indexes)
-    names = None if service.settings.keys else known  # without a key, nobody learns which names exist
+    names = frozenset(served.name for served in service.indexes)
     routes: list[Route] = []
     for name, methods, paths, role, handler in _TABLE:
         endpoint = _endpoint(service, role, handler)
@@ -83,9 +90,9 @@ def opensearch_routes(service: Service) -> list[Route]:
 
 
 class _OfIndex(WholeRoute):
-    """Route of the address of an index, so that other addresses stay unknown; of all addresses without `indexes`."""
+    """Route of the address of an index, so that other addresses stay unknown."""
 
-    def __init__(self, *args: Any, indexes: Collection[str] | None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, indexes: Collection[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._indexes = indexes
 
@@ -93,9 +100,7 @@ class _OfIndex(WholeRoute):
         """Match the names of indexes of the service, and every name of an index to be created."""
         match, found = super().matches(scope)
         if match is Match.FULL and (
-            scope["method"] == "PUT"
-            or self._indexes is None
-            or found["path_params"]["index"] in self._indexes
+            scope["method"] == "PUT" or found["path_params"]["index"] in self._indexes
         ):
             return match, found
         return Match.NONE, {}
@@ -108,10 +113,15 @@ def _endpoint(service: Service, role: Needed, handler: Handler) -> Callable[[Req
             return await handler(service, request)
         except TermwiseError as error:
             log_failure(error)
-            status = status_of(error)
-            return JsonAnswer(opensearch_error(error), status_code=status, headers=headers_of(status))
+            return refusal(error)
 
     return endpoint
+
+
+def refusal(error: TermwiseError) -> Response:
+    """Return an error in the form of OpenSearch."""
+    status = status_of(error)
+    return JsonAnswer(opensearch_error(error), status_code=status, headers=headers_of(status))
 
 
 def _check_parameters(request: Request, *known: str) -> None:
@@ -147,7 +157,7 @@ async def _body(service: Service, request: Request) -> dict[str, Any]:
     """Return the JSON object of a body; empty without a body."""
     if request.headers.get("content-length", "0") == "0" and "transfer-encoding" not in request.headers:
         return {}
-    return record(parsed_json(await body_of(request, service.settings.search_body)), "the body")
+    return record(await json_of(request, service.settings.search_body), "the body")
 
 
 def _wants_refresh(request: Request) -> bool:
@@ -190,18 +200,19 @@ async def _several_searches(service: Service, request: Request) -> Response:
     budget = service.pool.budget()
     for header, body in zip(lines[::2], lines[1::2], strict=True):
         try:
-            given = known_keys(parsed_json(header), "the header of a search", ("index",))
-            names = several(given.get("index", default))
-            served = _named(service, None if names == [None] else ",".join(texts(names, "index")))
-            asked = partial(_searched, served, parsed_json(body), service.settings)
+            asked = partial(_searched, service, default, header, body)
             answers.append({**await service.pool.run(asked, budget), "status": 200})
         except TermwiseError as error:
             answers.append(opensearch_error(error))
     return JsonAnswer({"took": round(1000 * (time.perf_counter() - begin)), "responses": answers})
 
 
-def _searched(served: ServedIndex, body: object, settings: ServiceSettings) -> dict[str, Any]:
-    return search(served.current(), body, {}, settings)
+def _searched(service: Service, default: str | None, header: bytes, body: bytes) -> dict[str, Any]:
+    """Answer one of several searches, given by the lines of its header and its body."""
+    given = known_keys(parsed_json(header), "the header of a search", ("index",))
+    names = several(given.get("index", default))
+    served = _named(service, None if names == [None] else ",".join(texts(names, "index")))
+    return search(served.current(), parsed_json(body), {}, service.settings)
 
 
 async def _count(service: Service, request: Request) -> Response:
@@ -270,7 +281,7 @@ async def _put(service: Service, request: Request, *, only_new: bool = False) ->
     kind = request.query_params.get("op_type", "create" if only_new else "index")
     if kind not in ("index", "create"):
         raise UnsupportedError.of("op_type", kind, ["index", "create"])
-    served, source = _served(service, request), parsed_json(await body_of(request, service.settings.max_body))
+    served, source = _served(service, request), await json_of(request, service.settings.max_body)
     doc_id = request.path_params.get("doc_id") or new_id()
     change = await asyncio.to_thread(put, served, doc_id, source, only_new=kind == "create")
     return await _changed(service, request, served, change)
@@ -278,7 +289,7 @@ async def _put(service: Service, request: Request, *, only_new: bool = False) ->
 
 async def _update(service: Service, request: Request) -> Response:
     _check_parameters(request, "refresh", "retry_on_conflict")  # changes never conflict
-    served, body = _served(service, request), parsed_json(await body_of(request, service.settings.max_body))
+    served, body = _served(service, request), await json_of(request, service.settings.max_body)
     change = await asyncio.to_thread(update, served, request.path_params["doc_id"], body)
     return await _changed(service, request, served, change)
 
