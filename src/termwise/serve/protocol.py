@@ -20,6 +20,9 @@ RESERVED = 512
 HEAD_BYTES = 32 << 10
 """Bytes of the request line and all headers."""
 
+LATE_BYTES = 1 << 20
+"""Bytes of a request after its answer, such as the rest of a body that was refused."""
+
 HEAD_SECONDS = 10.0
 """Time for them to arrive."""
 
@@ -60,6 +63,7 @@ class BoundedProtocol(HttpToolsProtocol):
     most: ClassVar[int] = MOST_CONNECTIONS
 
     _head_bytes = 0
+    _late_bytes = 0
     _timer: asyncio.TimerHandle | None = None
     _taking: asyncio.TimerHandle | None = None
 
@@ -127,7 +131,11 @@ class BoundedProtocol(HttpToolsProtocol):
                 return
         super().data_received(data)
         if self._timer is None and self.cycle is not None and self.cycle.response_complete:
-            self._wait_for_request()
+            self._late_bytes += len(data)
+            if self._late_bytes > LATE_BYTES:
+                self._close()
+            else:
+                self._wait_for_request()
 
     def _wait_for_request(self) -> None:
         """Close the connection after the keep-alive time unless a request begins; other bytes do not count."""
@@ -136,9 +144,15 @@ class BoundedProtocol(HttpToolsProtocol):
             self.timeout_keep_alive, self.timeout_keep_alive_handler
         )
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; those after a body, of which there can be any number, are dropped."""
+        if self._timer is not None:
+            super().on_header(name, value)
+
     def on_message_begin(self) -> None:
         """Expect the head of a further request."""
         super().on_message_begin()
+        self._late_bytes = 0
         if self._timer is None:
             self._expect_head()
 

@@ -20,7 +20,7 @@ from tests.unit.serve.conftest import running, served
 
 import termwise
 from termwise import Document
-from termwise.serve import ServiceSettings, protocol
+from termwise.serve import ServiceSettings, bodies, protocol
 from termwise.serve.answer_budget import PIECE, AnswerBudget
 from termwise.serve.app import create_app
 from termwise.serve.keys import KeyFile
@@ -353,3 +353,26 @@ def test_large_bodies_are_read_in_the_share_of_their_client(shop: Path) -> None:
         answers = client.post("/_msearch", content=lines, headers=ndjson).json()["responses"]
         assert [each["status"] for each in answers] == [200, 400, 404]
         assert len(ran) == 3
+
+
+def test_what_comes_after_a_body_or_an_answer_is_bounded(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.5)
+    chunked = _head("POST", SEARCH, 0).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+    body = b'10\r\n{"query": "green"}\r\n0\r\n'.replace(b"10", b"12")
+    with running_here(shop) as (port, service):
+        with closing(_connect(port)) as connection:
+            connection.sendall(chunked + body + b"A: b\r\n" * 3 + b"\r\n")
+            assert connection.recv(12) == b"HTTP/1.1 200"  # a few trailers are dropped
+        for start, unit in (
+            (chunked + body, b"a: b\r\n" * 1000),
+            (_head("GET", "/health", 10**9), b" " * 60_000),
+            (_head("GET", "/health", 0), b"\r\n" * 30_000),
+        ):
+            with closing(_connect(port)) as connection:
+                connection.settimeout(30)
+                connection.sendall(start)
+                with pytest.raises(ConnectionError):  # noqa: PT012
+                    for _ in range(10_000):
+                        connection.sendall(unit)
+                        time.sleep(0.001)
+        assert service.bodies.held == 0
