@@ -12,6 +12,7 @@ filters        a filter of 1,000 conditions on numbers
 phrases        five excluded phrases, different ones in each request
 answers        1,000 results with their texts, which the abuser does not read
 explanations   100 explained results with excerpts
+bodies         20,000 fields that no request has
 =============  ======================================================================================
 
 The ratio is that of the answers that the quiet client gets in a second with two abusers and without, in turns; memory
@@ -80,8 +81,13 @@ def explanations(words: Sequence[str]) -> dict[str, Any]:
     return {"query": query, "k": 100, "explain": True, "text": True, "highlight": True}
 
 
+def bodies(words: Sequence[str]) -> dict[str, Any]:
+    """Return a request that is refused when it is read."""
+    return {"query": "water"} | {f"field{number}": number for number in range(20_000)}
+
+
 KINDS: dict[str, Callable[[Sequence[str]], dict[str, Any]]] = {
-    each.__name__: each for each in (filters, phrases, answers, explanations)
+    each.__name__: each for each in (filters, phrases, answers, explanations, bodies)
 }
 
 
@@ -110,14 +116,14 @@ def main(given: Sequence[str] | None = None) -> None:
     report: dict[str, Any] = {"about": about(("starlette", "uvicorn")), "documents": arguments.documents}
     for kind in arguments.kinds:
         with Server("termwise", arguments.work) as server:
-            bodies = [json.dumps({"query": query, "k": 10}) for query in queries]
-            quiet(PORT, bodies, WARM_UP)
+            requests = [json.dumps({"query": query, "k": 10}) for query in queries]
+            quiet(PORT, requests, WARM_UP)
             rounds = []
             for _ in range(arguments.rounds):
-                alone = quiet(PORT, bodies, arguments.seconds)
+                alone = quiet(PORT, requests, arguments.seconds)
                 with abusers(PORT, KINDS[kind], words) as counts:
                     time.sleep(WARM_UP)
-                    beside = quiet(PORT, bodies, arguments.seconds)
+                    beside = quiet(PORT, requests, arguments.seconds)
                 rounds.append({"alone": alone, "beside": beside, "abusers": counts()})
             memory = server.memory()["all"]
         ratio = median(each["beside"]["rate"] / each["alone"]["rate"] for each in rounds)

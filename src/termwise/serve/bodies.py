@@ -35,6 +35,12 @@ BODY_SECONDS = 10.0
 SMALL = 4 << 10
 """Bytes of a body that is read on the event loop."""
 
+MOST_PARAMETERS = 300
+"""Query parameters of an address."""
+
+MOST_FIELDS = 300
+"""Fields of a request in JSON."""
+
 MOST_LEVELS = 30
 """Nesting of objects and arrays in a body."""
 
@@ -206,6 +212,7 @@ async def _read(request: Request, data: bytes, read: Callable[[bytes], T]) -> T:
 def model_of_parameters(parameters: QueryParams, model: type[Model]) -> Model:
     """Check the query parameters of a URL against a model; only those of list type may be repeated."""
     values: dict[str, object] = {}
+    check_number_of_parameters(parameters)
     for name in parameters:
         given = parameters.getlist(name)
         field = model.model_fields.get(name)
@@ -216,6 +223,15 @@ def model_of_parameters(parameters: QueryParams, model: type[Model]) -> Model:
     return checked_model(values, model, strict=False)
 
 
+def check_number_of_parameters(parameters: QueryParams) -> None:
+    """Refuse an address with very many query parameters: each is compared with the names of all others."""
+    if len(parameters.multi_items()) > MOST_PARAMETERS:
+        raise ServiceError(
+            "the address has too many parameters",
+            facts=[("given", len(parameters.multi_items())), ("most", MOST_PARAMETERS)],
+        )
+
+
 def refuse_repeated(parameters: QueryParams, name: str) -> None:
     """Refuse a query parameter that occurs several times."""
     if len(parameters.getlist(name)) > 1:
@@ -224,6 +240,10 @@ def refuse_repeated(parameters: QueryParams, name: str) -> None:
 
 def checked_model(value: object, model: type[Model], *, strict: bool = True) -> Model:
     """Check a value against a model, and return it as one; unless `strict`, strings are converted to other types."""
+    if isinstance(value, dict) and len(value) > MOST_FIELDS:  # there would be an error for each unknown one
+        raise ServiceError(
+            "the request has too many fields", facts=[("given", len(value)), ("most", MOST_FIELDS)]
+        )
     try:
         return model.model_validate(value, strict=strict)
     except ValidationError as error:

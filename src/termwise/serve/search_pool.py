@@ -82,12 +82,15 @@ class _Client:
         Time of the last refusal.
     mean : float
         Mean time of its jobs in seconds of a processor, the last ones above all.
+    owed : float
+        Seconds that its jobs ran without a pause before they ended; the next job pauses for them.
     """
 
     jobs: deque[_Job] = field(default_factory=deque)
     pending: int = 0
     refused: float = -FORGIVEN_SECONDS
     mean: float = 0.0
+    owed: float = 0.0
     _used: float = 0.0
     _at: float = 0.0
 
@@ -311,6 +314,7 @@ class SearchPool:
                 self._running.discard(job)
                 job.client.use(now, used)
                 job.client.mean += SMOOTHING * (used - job.client.mean)
+                job.client.owed = min(LONGEST_PAUSE, job.client.owed + now - job.resumed)
                 self._done.append((job, *result))
                 if len(self._done) == 1:
                     self._first_done = now
@@ -333,14 +337,14 @@ class SearchPool:
             job = client.jobs.popleft()
             if not client.jobs:
                 del self._waiting[client]
-            job.resumed = now
+            job.resumed, client.owed = now - client.owed, 0.0
             self._running.add(job)
             return job
 
     def _result(self, job: _Job) -> tuple[object, BaseException | None]:
         try:
-            job.budget.spend()
             job.budget.pause = lambda: self._pause(job)
+            job.budget.spend()
             with limited(job.budget):
                 return job.function(), None
         except BaseException as error:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from termwise.errors import DeadlineError
+from termwise.errors import DeadlineError, StorageError
 from termwise.serve.answer_budget import AnswerBudget
 from termwise.serve.bodies import BodyBudget
 from termwise.serve.changes import Change, ChangeQueue, Outcome
@@ -69,11 +69,15 @@ class Service:
             If the service allows no changes.
         OverloadError, DeadlineError, IndexLockedError
             If too many changes wait, or the index is written by another process.
+        StorageError
+            If the index cannot be read now.
         TermwiseError
             If a change is not possible.
         """
         if self.settings.read_only:
             raise ForbiddenError("this service allows no changes")
+        if not await asyncio.to_thread(served.follow):  # what is in its place would take the changes
+            raise StorageError("the index cannot be read", facts=[("index", served.name)])
         future = self._changes[served.name].submit(changes)
         try:
             outcomes = await asyncio.wait_for(

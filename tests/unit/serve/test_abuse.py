@@ -376,3 +376,30 @@ def test_what_comes_after_a_body_or_an_answer_is_bounded(shop: Path, monkeypatch
                         connection.sendall(unit)
                         time.sleep(0.001)
         assert service.bodies.held == 0
+
+
+def test_numbers_of_parameters_and_fields_are_bounded(shop: Path) -> None:
+    """Names that are near those of fields took a second on the event loop."""
+    many = "&".join(f"quer{number}=1" for number in range(301))
+    with served([str(shop)]) as client:
+        for path in (SEARCH, "/shop/_search", "/v1/indexes/shop/suggest"):
+            assert client.get(f"{path}?{many}").status_code == 400
+        fields = {f"quer{number}": 1 for number in range(301)}
+        for path in (SEARCH, "/v1/indexes/shop/explain", "/v1/search"):
+            assert _error(client.post(path, json=fields)) == (400, "refused")
+        assert client.get(f"{SEARCH}?query=tea&{'show=kind&' * 90}k=3").status_code == 200
+
+
+def test_a_change_is_refused_while_the_index_cannot_be_read(shop: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    termwise.build_index(
+        [Document("a", "a pot"), Document("b", "a cup")], other, model="best", store_text=True
+    )
+    with served([str(shop)]) as client:
+        shop.rename(tmp_path / "away")
+        other.rename(shop)
+        address = "/v1/indexes/shop/documents/new"
+        assert client.put(address, json={"text": "white tea"}).status_code == 500
+        assert client.get("/ready").status_code == 503
+        assert client.get(address).status_code == 404
+        assert termwise.open(shop).documents == 2

@@ -23,6 +23,7 @@ from termwise.serve.bodies import (
     NDJSON,
     JsonAnswer,
     body_of,
+    check_number_of_parameters,
     json_bytes,
     json_of,
     parsed_json,
@@ -126,6 +127,7 @@ def refusal(error: TermwiseError) -> Response:
 
 def _check_parameters(request: Request, *known: str) -> None:
     """Refuse parameters that are not supported, or given twice, by name."""
+    check_number_of_parameters(request.query_params)
     for name in request.query_params:
         if name not in known and name not in COSMETIC:
             raise UnsupportedError.of("the parameter", name, known)
