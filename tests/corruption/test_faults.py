@@ -82,7 +82,9 @@ def test_an_interrupted_writer_in_another_process_tidies_up(tmp_path: Path, star
     process = start("concurrent_writer", tmp_path / "index", "hold")
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
-    while process.poll() is None:  # a signal that arrives just before the process reads does not end the reading
+    while (
+        process.poll() is None
+    ):  # a signal that arrives just before the process reads does not end the reading
         process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
             process.wait(10)
