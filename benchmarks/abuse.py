@@ -55,7 +55,7 @@ WARM_UP = 2.0
 
 
 def filters(words: Sequence[str]) -> dict[str, Any]:
-    """Return a filter of many conditions."""
+    """Return a search with a filter of 1,000 conditions."""
     numbers = random.sample(range(1_000_000), 1000)
     return {"query": "water", "filter": " or ".join(f"number = {number}" for number in numbers)}
 
@@ -136,7 +136,7 @@ def main(given: Sequence[str] | None = None) -> None:
 
 
 def quiet(port: int, bodies: Sequence[str], seconds: float) -> dict[str, float]:
-    """Send searches over two connections, and return answers per second and the 99th percentile in milliseconds."""
+    """Send searches over two connections; return answers per second, and the 99th percentile of their times in ms."""
     context = multiprocessing.get_context("fork")
     with context.Pool(2) as pool:
         found = pool.starmap(_sent, [(port, bodies[half::2], seconds) for half in range(2)])

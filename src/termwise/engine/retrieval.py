@@ -303,7 +303,10 @@ def rows_left_out(segment: Segment, allowed: AllowedRows | None) -> npt.NDArray[
 
 
 class VectorScan:
-    """Search of segments by their vectors that keeps the scores of all rows, for documents that other indexes find."""
+    """Exact search of segments by vectors, which keeps the scores of all rows.
+
+    In a mixture, the documents that other indexes find then need no second scan.
+    """
 
     def __init__(self) -> None:
         self._scores: dict[Path, npt.NDArray[np.float64]] = {}

@@ -1,4 +1,4 @@
-"""Structure of a graph of usearch, checked before the library follows its links without checking them.
+"""Checks of a graph in the format of usearch, which follows links without checking them.
 
 The bytes of version 2, little-endian:
 
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from termwise.storage.manifest_json import Misfit
 
 _KINDS = b"c\x17\x0e\x0f"
-"""Cosine, i8, u64 and u32."""
+"""Codes of the kinds in the head: metric cosine, numbers i8, keys u64, links u32."""
 
 _HEAD = 64
 _NUMBERS = 5
@@ -31,7 +31,7 @@ _BATCH = 1 << 14
 
 
 def check_graph(data: npt.NDArray[np.uint8], shape: tuple[int, int], connectivity: int) -> None:
-    """Check the sizes, the layers and all links of a graph.
+    """Check sizes, layers and links of a graph.
 
     Parameters
     ----------
@@ -90,13 +90,13 @@ def check_graph(data: npt.NDArray[np.uint8], shape: tuple[int, int], connectivit
 
 
 def _rows(data: npt.NDArray[np.uint8], places: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.uint8]:
-    """Return the bytes at some places, one row for each."""
+    """Return the `size` bytes that begin at each of several offsets, as rows of a matrix."""
     rows: npt.NDArray[np.uint8] = data[places[:, None] + np.arange(size)]
     return rows
 
 
 def _check_links(rows: npt.NDArray[np.uint8], layers: npt.NDArray[np.int64], layer: int) -> None:
-    """Check the links of nodes in a layer: their number, and that they lead to nodes of the layer."""
+    """Check the number of links of each node in a layer, and that each link leads to a node of this layer."""
     numbers = np.ascontiguousarray(rows).view("<u4").astype(np.int64)
     counts, links = numbers[:, 0], numbers[:, 1:]
     if (counts > links.shape[1]).any():

@@ -1,4 +1,4 @@
-"""Indexes that a search reads, and the query encoded for each of them."""
+"""Parts of a search: each index that is searched, and the query encoded for it."""
 
 from __future__ import annotations
 

@@ -159,12 +159,13 @@ class Search:
             if number is not _COUNTS[name]:
                 check(name, number, is_integer(number) and number >= least, f"a whole number from {least}")
                 self._set(**{name: min(int(number), MOST_RESULTS)})
-        for name in ("candidates", "must", "must_not", "facets"):
+        for name, default in (("candidates", None), ("must", _NONE), ("must_not", _NONE), ("facets", _NONE)):
             names = getattr(self, name)
-            if names is not None if name == "candidates" else names is not _NONE:
-                names = (names,) if isinstance(names, str) and name in ("must", "must_not") else names
+            if names is not default:
+                if isinstance(names, str) and name in ("must", "must_not"):
+                    names = (names,)
                 check_names(name, names)
-                self._set(**{name: tuple(map(str, names)) or (_NONE if name != "candidates" else ())})
+                self._set(**{name: tuple(map(str, names))})
         if self.exclude is not _NONE:
             self._set(exclude=ExcludedDocuments.of({"": self.exclude}).for_query("") or _NONE)
         for name in ("syntax", "fuzzy", "prefix"):

@@ -202,7 +202,7 @@ async def model_of(request: Request, model: type[Model], most: int) -> Model:
 
 
 async def _read(request: Request, data: bytes, read: Callable[[bytes], T]) -> T:
-    """Read a body: a large one like a search, so that it is in the share of its client, and others go on."""
+    """Parse a body: a small one on the event loop, a large one in a thread of the search pool."""
     if len(data) <= SMALL:
         return read(data)
     pool: SearchPool = request.app.state.service.pool

@@ -201,7 +201,7 @@ class Access:
             )
 
     def follow(self) -> bool:
-        """Read the file if it has changed; return whether it can be read."""
+        """Read the file of keys again if it has changed; return whether it could be read."""
         if self._file is None:
             return True
         signature: tuple[int, ...] = ()

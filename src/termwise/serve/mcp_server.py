@@ -48,7 +48,7 @@ from termwise.serve.settings import ServiceSettings
 logger = logging.getLogger("termwise.serve.mcp")
 
 MOST_CALL = 128 << 10
-"""Bytes of a call over HTTP, which is read on the event loop: a filter has at most half of it."""
+"""Largest number of bytes of a call over HTTP; the event loop parses it, and its filter has at most half as many."""
 
 INSTRUCTIONS = """\
 Search in collections of documents. Every score is a sum of the weights of terms that query and document share; the tool

@@ -21,7 +21,7 @@ HEAD_BYTES = 32 << 10
 """Bytes of the request line and all headers."""
 
 LATE_BYTES = 1 << 20
-"""Bytes of a request after its answer, such as the rest of a body that was refused."""
+"""Largest number of bytes that are read after the answer to a request, such as the rest of a refused body."""
 
 HEAD_SECONDS = 10.0
 """Time for them to arrive."""
@@ -99,7 +99,7 @@ class BoundedProtocol(HttpToolsProtocol):
         )
 
     def _end_if_waiting(self, before: int) -> None:
-        """End the connection unless the client has taken something since; else wait for the rest."""
+        """End the connection if the client has received nothing since `before`; otherwise check again later."""
         self._taking = None
         left = self.transport.get_write_buffer_size()
         if left >= before > 0:

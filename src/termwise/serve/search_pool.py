@@ -28,7 +28,7 @@ from termwise.serve.errors import OverloadError
 T = TypeVar("T")
 
 client_name: ContextVar[str] = ContextVar("client_name", default="")
-"""Client whose request the running task answers."""
+"""Name of the client whose request the current task answers."""
 
 HELP_SECONDS = 0.003
 """Time after which another thread is woken for functions that wait, and results are passed on."""
@@ -65,7 +65,7 @@ REFUSED_SECONDS = 0.5
 FORGIVEN_SECONDS = 1.0
 
 MOST_CLIENTS = 1000
-"""Clients whose use is remembered, besides those with jobs."""
+"""Largest number of known clients; beyond it, those without pending jobs are removed."""
 
 
 @dataclass(eq=False)
@@ -95,7 +95,7 @@ class _Client:
     _at: float = 0.0
 
     def use(self, now: float, seconds: float = 0.0) -> float:
-        """Add seconds to the time that the client has used, and return what is not forgotten."""
+        """Add seconds to the processor time of the client, and return this time, which decays with `HALF_LIFE`."""
         self._used = self._used * 0.5 ** ((now - self._at) / HALF_LIFE) + seconds
         self._at = now
         return self._used
@@ -285,7 +285,7 @@ class SearchPool:
             loop.call_later(HELP_SECONDS, self._help, loop)
 
     def _reserve_is_wanted(self) -> bool:
-        """Return whether the reserve has a job to take."""
+        """Return whether a job waits that the reserve threads may run."""
         with self._lock:
             return bool(self._kept_waiting(time.monotonic()))
 

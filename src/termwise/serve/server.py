@@ -39,7 +39,7 @@ START_SECONDS = 60
 """Time for a worker to start, before it is replaced."""
 
 SIGN_SECONDS = 0.2
-"""Time between two looks at whether a worker runs, while a sign of life is waited for."""
+"""Seconds between two checks that a worker still runs, while its answer to a ping is awaited."""
 
 SWITCH_SECONDS = 0.0005
 """Time for which a thread runs Python code while others wait, a tenth of the default: an answer needs three threads."""
@@ -149,7 +149,7 @@ class _Workers(Multiprocess):
             )
 
     def _is_alive(self, worker: Process) -> bool:
-        """Ask a worker for a sign of life; a signal ends the wait for it."""
+        """Return whether a worker runs and answers a ping; a signal to this process ends the wait for the answer."""
         deadline = time.monotonic() + START_SECONDS
         answers = worker.parent_conn
         try:

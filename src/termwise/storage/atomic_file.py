@@ -49,7 +49,7 @@ def write_bytes_whole(path: Path, data: bytes, *, follow_link: bool = True) -> N
 
 
 def write_secret_whole(path: Path, data: bytes) -> None:
-    """Write or replace a file of secrets atomically; errors as `write_bytes_whole`.
+    """Write or replace a file of secrets atomically; for the errors, see `write_bytes_whole`.
 
     A new file can be read by its owner only, from its first byte. A file that is replaced keeps owner, group and mode.
     """

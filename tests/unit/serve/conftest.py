@@ -58,7 +58,7 @@ class Running(NamedTuple):
 
 @contextmanager
 def running(*arguments: str | Path, prefix: Sequence[str] = ()) -> Iterator[Running]:
-    """Run ``termwise serve`` at a free port, by the command `prefix`, and stop it at the end."""
+    """Run ``termwise serve`` at a free port, and stop it at the end; `prefix` is a command that starts it."""
     command = [*prefix, sys.executable, "-m", "termwise", "serve", *map(str, arguments), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None

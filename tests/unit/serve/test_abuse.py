@@ -304,7 +304,7 @@ def test_names_of_a_source_are_bounded(shop: Path) -> None:
 
 
 def test_highlights_are_bounded(large: Path) -> None:
-    """A tag of some kilobytes, written around each of a million words, took all memory."""
+    """Tags of some kilobytes around each of a million words need more memory than a machine has."""
 
     def search(size: int, **highlight: Any) -> int:
         body = {"query": {"match": {"text": "water"}}, "size": size, "highlight": highlight, "_source": False}

@@ -96,7 +96,7 @@ def whole(value: object, where: str, least: int = 0) -> int:
 
 
 def number(value: object, where: str) -> float:
-    """Return a weight or boost: 0, or a number whose products with scores neither overflow nor vanish."""
+    """Return a weight or boost; refuse numbers whose products with scores would overflow or become 0."""
     if not is_finite_number(value) or not (value == 0 or SMALLEST <= value <= LARGEST):
         raise _wrong(where, value, f"0, or a number from {SMALLEST:g} to {LARGEST:g}")
     return float(value)

@@ -120,7 +120,7 @@ def _endpoint(service: Service, role: Needed, handler: Handler) -> Callable[[Req
 
 
 def refusal(error: TermwiseError) -> Response:
-    """Return an error in the form of OpenSearch."""
+    """Return the HTTP response for an error, in OpenSearch's format."""
     status = status_of(error)
     return JsonAnswer(opensearch_error(error), status_code=status, headers=headers_of(status))
 
