@@ -204,10 +204,10 @@ class ServiceMiddleware:
             return
         begin = time.perf_counter()
         client_name.set(scope["client"][0] if scope.get("client") else "")
-        answer = _Answer(scope, send, self._answers)
+        answer = _Answer(send, self._answers)
         try:
             if self._hosts and _host(scope) not in self._hosts:
-                refusal = {
+                wrong_host = {
                     "error": {
                         "type": "host",
                         "message": "this service has another host name",
@@ -215,7 +215,7 @@ class ServiceMiddleware:
                         "fixes": ["allow this name when the service starts"],
                     }
                 }
-                await JsonAnswer(refusal, status_code=421)(scope, receive, answer.send)
+                await JsonAnswer(wrong_host, status_code=421)(scope, receive, answer.send)
             else:
                 await self._app(scope, receive, answer.send)
         except Exception:
@@ -259,9 +259,9 @@ class _Answer:
         Whether a part was sent.
     """
 
-    def __init__(self, scope: Scope, send: Send, budget: AnswerBudget) -> None:
+    def __init__(self, send: Send, budget: AnswerBudget) -> None:
         self.status, self.started = 500, False
-        self._scope, self._send, self._budget = scope, send, budget
+        self._send, self._budget = send, budget
         self._held = 0
         self._refused = False
 
