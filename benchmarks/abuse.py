@@ -13,8 +13,13 @@ phrases        five excluded phrases, different ones in each request
 answers        1,000 results with their texts, which the abuser does not read
 explanations   100 explained results with excerpts
 bodies         20,000 fields that no request has
+clauses        an OpenSearch query with 70,000 clauses in its filter
+aggregations   3,000 aggregations in OpenSearch's form
+lines          100 OpenSearch searches in one request, each with 30 invalid clauses
+candidates     1,000 candidates, whose scores are explained
 =============  ======================================================================================
 
+Abusers make their requests before the measurement, so that the time of the processor is left to the service.
 The ratio is that of the answers that the quiet client gets in a second with two abusers and without, in turns; memory
 is that of the process afterwards. Results are printed and appended to ``benchmarks/results/abuse.jsonl``.
 """
@@ -44,50 +49,91 @@ from workload import load_texts  # noqa: E402
 import termwise  # noqa: E402
 
 PATH = "/v1/indexes/termwise/search"
+OPENSEARCH = "/termwise/_search"
 
 QUIET, ABUSERS = "127.0.0.2", ("127.0.0.3", "127.0.0.4")
 
 CONNECTIONS = 8
 """Connections of an abuser."""
 
+PREPARED = 20
+"""Requests that an abuser sends in turns."""
+
 WARM_UP = 2.0
 """Seconds between the start of the abusers and a measurement."""
 
 
-def filters(words: Sequence[str]) -> dict[str, Any]:
+Request = tuple[str, bytes]
+"""Path and body."""
+
+
+def search(fields: dict[str, Any]) -> Request:
+    """Return a search of the service's own form."""
+    return PATH, json.dumps(fields).encode()
+
+
+def filters(words: Sequence[str], ids: int) -> Request:
     """Return a search with a filter of 1,000 conditions."""
     numbers = random.sample(range(1_000_000), 1000)
-    return {"query": "water", "filter": " or ".join(f"number = {number}" for number in numbers)}
+    return search({"query": "water", "filter": " or ".join(f"number = {number}" for number in numbers)})
 
 
-def phrases(words: Sequence[str]) -> dict[str, Any]:
+def phrases(words: Sequence[str], ids: int) -> Request:
     """Return a search whose phrases are in few texts, so that many texts are read."""
-    return {
-        "query": "the",
-        "k": 1000,
-        "must_not": [" ".join(random.sample(words, 2)) for _ in range(5)],
-        "sort": "number",
-    }
+    excluded = [" ".join(random.sample(words, 2)) for _ in range(5)]
+    return search({"query": "the", "k": 1000, "must_not": excluded, "sort": "number"})
 
 
-def answers(words: Sequence[str]) -> dict[str, Any]:
+def answers(words: Sequence[str], ids: int) -> Request:
     """Return a search with a large answer."""
-    return {"query": random.choice(words), "k": 1000, "text": True, "highlight": True}
+    return search({"query": random.choice(words), "k": 1000, "text": True, "highlight": True})
 
 
-def explanations(words: Sequence[str]) -> dict[str, Any]:
+def explanations(words: Sequence[str], ids: int) -> Request:
     """Return a search with many explanations."""
     query = " ".join(random.sample(words, 20))
-    return {"query": query, "k": 100, "explain": True, "text": True, "highlight": True}
+    return search({"query": query, "k": 100, "explain": True, "text": True, "highlight": True})
 
 
-def bodies(words: Sequence[str]) -> dict[str, Any]:
+def bodies(words: Sequence[str], ids: int) -> Request:
     """Return a request that is refused when it is read."""
-    return {"query": "water"} | {f"field{number}": number for number in range(20_000)}
+    return search({"query": "water"} | {f"field{number}": number for number in range(20_000)})
 
 
-KINDS: dict[str, Callable[[Sequence[str]], dict[str, Any]]] = {
-    each.__name__: each for each in (filters, phrases, answers, explanations, bodies)
+def clauses(words: Sequence[str], ids: int) -> Request:
+    """Return a search with more clauses than are allowed, below the limit of a body."""
+    return OPENSEARCH, json.dumps(_opensearch(70_000)).encode()
+
+
+def _opensearch(number: int) -> dict[str, Any]:
+    terms = [{"term": {"unknown": each}} for each in range(number)]
+    return {"query": {"bool": {"must": {"match": {"text": "water"}}, "filter": terms}}}
+
+
+def aggregations(words: Sequence[str], ids: int) -> Request:
+    """Return a search with more aggregations than are allowed."""
+    aggs = {f"a{each}": {"terms": {"field": "number"}} for each in range(3_000)}
+    return OPENSEARCH, json.dumps({"query": {"match_all": {}}, "aggs": aggs}).encode()
+
+
+def lines(words: Sequence[str], ids: int) -> Request:
+    """Return 100 searches that are refused, in one request."""
+    return "/termwise/_msearch", b"".join(
+        b"{}\n" + json.dumps(_opensearch(30)).encode() + b"\n" for _ in range(100)
+    )
+
+
+def candidates(words: Sequence[str], ids: int) -> Request:
+    """Return a search of given documents, with explanations."""
+    chosen = [str(each) for each in random.sample(range(ids), 1000)]
+    return search(
+        {"query": " ".join(random.sample(words, 20)), "candidates": chosen, "k": 100, "explain": True}
+    )
+
+
+KINDS: dict[str, Callable[[Sequence[str], int], Request]] = {
+    each.__name__: each
+    for each in (filters, phrases, answers, explanations, bodies, clauses, aggregations, lines, candidates)
 }
 
 
@@ -118,10 +164,11 @@ def main(given: Sequence[str] | None = None) -> None:
         with Server("termwise", arguments.work) as server:
             requests = [json.dumps({"query": query, "k": 10}) for query in queries]
             quiet(PORT, requests, WARM_UP)
+            prepared = [KINDS[kind](words, arguments.documents) for _ in range(PREPARED)]
             rounds = []
             for _ in range(arguments.rounds):
                 alone = quiet(PORT, requests, arguments.seconds)
-                with abusers(PORT, KINDS[kind], words) as counts:
+                with abusers(PORT, kind, prepared) as counts:
                     time.sleep(WARM_UP)
                     beside = quiet(PORT, requests, arguments.seconds)
                 rounds.append({"alone": alone, "beside": beside, "abusers": counts()})
@@ -160,13 +207,11 @@ def _sent(port: int, bodies: Sequence[str], seconds: float) -> list[float]:
 class abusers:  # noqa: N801
     """Two processes that send expensive requests until the end of the block; yields a function that counts answers."""
 
-    def __init__(
-        self, port: int, kind: Callable[[Sequence[str]], dict[str, Any]], words: Sequence[str]
-    ) -> None:
+    def __init__(self, port: int, kind: str, prepared: Sequence[Request]) -> None:
         context = multiprocessing.get_context("fork")
         self._counts = context.Manager().dict()
         self._processes = [
-            context.Process(target=_abuse, args=(port, kind, words, address, self._counts), daemon=True)
+            context.Process(target=_abuse, args=(port, kind, prepared, address, self._counts), daemon=True)
             for address in ABUSERS
         ]
 
@@ -181,13 +226,11 @@ class abusers:  # noqa: N801
             process.join()
 
 
-def _abuse(
-    port: int, kind: Callable[..., dict[str, Any]], words: Sequence[str], address: str, counts: Any
-) -> None:
+def _abuse(port: int, kind: str, prepared: Sequence[Request], address: str, counts: Any) -> None:
     import threading
 
     def send() -> None:
-        for status in _statuses(port, kind, words, address):
+        for status in _statuses(port, kind, prepared, address):
             counts[status] = counts.get(status, 0) + 1
 
     threads = [threading.Thread(target=send, daemon=True) for _ in range(CONNECTIONS)]
@@ -197,9 +240,7 @@ def _abuse(
         thread.join()
 
 
-def _statuses(
-    port: int, kind: Callable[..., dict[str, Any]], words: Sequence[str], address: str
-) -> Iterator[str]:
+def _statuses(port: int, kind: str, prepared: Sequence[Request], address: str) -> Iterator[str]:
     head = (
         "POST {} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n"
     )
@@ -207,13 +248,13 @@ def _statuses(
         try:
             with socket.create_connection(("127.0.0.1", port), 60, (address, 0)) as connection:
                 while True:
-                    body = json.dumps(kind(words)).encode()
-                    connection.sendall(head.format(PATH, len(body)).encode() + body)
+                    path, body = random.choice(prepared)
+                    connection.sendall(head.format(path, len(body)).encode() + body)
                     begin = connection.recv(4096)
                     if not begin:
                         break
                     yield begin[9:12].decode("latin-1")
-                    if kind is answers:
+                    if kind == "answers":
                         time.sleep(30)  # the rest is not read
                     size = int(begin.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
                     left = size - len(begin.partition(b"\r\n\r\n")[2])

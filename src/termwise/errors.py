@@ -42,6 +42,9 @@ from typing import ClassVar
 from termwise.display.safe_text import legible
 from termwise.fixes import Fix
 
+LONGEST_NAME = 200
+"""Characters of an unknown name that an error repeats."""
+
 MOST_NAMES = 40
 """Largest number of known names that an error lists in full."""
 
@@ -164,6 +167,7 @@ class UnknownNameError(UsageError):
     def of(cls, kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
         """Build the error for an unknown name of a `kind`, such as ``"model"``; `known` are all names."""
         names = sorted(known)
+        name = name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…"
         near = near_names(name, names)
         fixes = [f"did you mean {' or '.join(near)}?"] if near else []
         listed = ", ".join(names) or "none"

@@ -50,6 +50,7 @@ LIBRARIES: dict[str, set[str]] = {
     "pyarrow": {"collection"},
     "starlette": {"serve"},
     "uvicorn": {"serve"},
+    "jiter": {"serve"},
     "pydantic": {"serve"},
     "prometheus_client": {"serve"},
     "mcp": {"serve"},

@@ -217,7 +217,7 @@ async def _suggest(service: Service, request: Request) -> Response:
 async def _change_documents(service: Service, request: Request) -> Response:
     """Make the changes of a body with one JSON object a line; answer with one a line."""
     served = _served(service, request)
-    body = await body_of(request, service.settings.max_body, (NDJSON, JSON))
+    body = await body_of(request, service.settings.change_body, (NDJSON, JSON))
     lines = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip()]
     if len(lines) > service.settings.max_operations:
         raise TooLargeError(
@@ -254,7 +254,7 @@ async def _get_document(service: Service, request: Request) -> Response:
 async def _put_document(service: Service, request: Request) -> Response:
     served = _served(service, request)
     doc_id = request.path_params["doc_id"]
-    record = _record(await json_of(request, service.settings.max_body))
+    record = _record(await json_of(request, service.settings.change_body))
     document = await asyncio.to_thread(lambda: read_document(served.searcher(), record, doc_id))
     return await _changed(service, request, served, Put(document))
 
@@ -273,7 +273,7 @@ async def _put_document(service: Service, request: Request) -> Response:
 async def _merge_document(service: Service, request: Request) -> Response:
     served = _served(service, request)
     doc_id = request.path_params["doc_id"]
-    record = _record(await json_of(request, service.settings.max_body, (JSON, MERGE_PATCH)))
+    record = _record(await json_of(request, service.settings.change_body, (JSON, MERGE_PATCH)))
     change = await asyncio.to_thread(lambda: read_merge(served.searcher(), record, doc_id))
     return await _changed(service, request, served, change)
 

@@ -21,9 +21,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError
 from termwise.kernels.jit import compilation_seconds
-from termwise.serve.answer_budget import PIECE, AnswerBudget
 from termwise.serve.api import OPERATIONS
-from termwise.serve.bodies import JsonAnswer
+from termwise.serve.bodies import SHARE, JsonAnswer
+from termwise.serve.byte_budget import ByteShare
 from termwise.serve.errors import OverloadError, error_record, headers_of, log_failure, over_http, status_of
 from termwise.serve.indexes import ServedIndexes
 from termwise.serve.keys import Access
@@ -42,6 +42,12 @@ logger = logging.getLogger("termwise.serve")
 
 THIS_MACHINE = ("127.0.0.1", "localhost", "[::1]")
 """Hosts that every service answers, so that its state can be checked on its machine."""
+
+PIECE = 1 << 16
+"""Bytes of an answer that are sent at once. The next piece waits until the client has taken most of the one before."""
+
+PACED = (400, 401, 403, 413, 415)
+"""Statuses of refusals; a client that gets many waits for further ones while other clients are active."""
 
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -192,7 +198,7 @@ class ServiceMiddleware:
 
     def __init__(self, app: ASGIApp, service: Service, metrics: Metrics) -> None:
         self._app = app
-        self._bodies, self._answers = service.bodies, service.answers
+        self._service = service
         self._metrics = metrics
         hosts = service.settings.hosts
         self._hosts = frozenset((*hosts, *THIS_MACHINE)) if hosts else frozenset()
@@ -204,7 +210,7 @@ class ServiceMiddleware:
             return
         begin = time.perf_counter()
         client_name.set(scope["client"][0] if scope.get("client") else "")
-        answer = _Answer(send, self._answers)
+        answer = _Answer(send, self._service)
         try:
             if self._hosts and _host(scope) not in self._hosts:
                 wrong_host = {
@@ -226,7 +232,8 @@ class ServiceMiddleware:
             await _error(Request(scope), bug, 500, {})(scope, receive, answer.send)
         finally:
             answer.end()
-            self._bodies.give_back(scope)
+            if SHARE in scope:
+                scope[SHARE].end()
             self._log(scope, answer.status, time.perf_counter() - begin)
 
     def _log(self, scope: Scope, status: int, seconds: float) -> None:
@@ -250,7 +257,7 @@ class ServiceMiddleware:
 
 
 class _Answer:
-    """Sends the answer to one request, with `HEADERS`, and in pieces whose bytes `AnswerBudget` counts.
+    """Sends the answer to one request, with `HEADERS`, and in pieces whose bytes a `ByteBudget` counts, if several.
 
     Attributes
     ----------
@@ -259,21 +266,24 @@ class _Answer:
         Whether a part was sent.
     """
 
-    def __init__(self, send: Send, budget: AnswerBudget) -> None:
+    def __init__(self, send: Send, service: Service) -> None:
         self.status, self.started = 500, False
-        self._send, self._budget = send, budget
-        self._held = 0
+        self._send, self._service = send, service
+        self._share: ByteShare | None = None
         self._refused = False
 
     async def send(self, message: Message) -> None:
         """Send a part; if all answers are too large, the client gets an error in place of this one."""
         if message["type"] == "http.response.start":
             size = int(dict(message["headers"]).get(b"content-length", b"0"))
-            if size > PIECE and not self._budget.take(size):
-                self._refused = True
-                await self._refuse()
-                return
-            self._held = size if size > PIECE else 0
+            if size > PIECE:
+                self._share = ByteShare(
+                    self._service.answers, client_name.get()
+                )  # of the key, which is known now
+                if not self._share.take(size):
+                    self._refused = True
+                    await self._refuse()
+                    return
             await self._start(message)
         elif not self._refused:
             body = message.get("body", b"")
@@ -284,12 +294,14 @@ class _Answer:
 
     def end(self) -> None:
         """Give the bytes of the answer back."""
-        self._budget.give_back(self._held)
-        self._held = 0
+        if self._share is not None:
+            self._share.end()
 
     async def _start(self, message: Message) -> None:
         self.started = True
         self.status = message["status"]
+        if self.status in PACED:
+            await self._service.wait_fairly(self._service.refusal_pace, 1)
         given = {name for name, _ in message["headers"]}
         message["headers"] = [*message["headers"], *(each for each in HEADERS if each[0] not in given)]
         await self._send(message)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from jiter import from_json
 from pydantic import BaseModel, ValidationError
-from pydantic_core import PydanticSerializationError, from_json, to_json
+from pydantic_core import PydanticSerializationError, to_json
 from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.types import Scope
 
 from termwise.display.safe_text import shown
+from termwise.errors import UnknownNameError
+from termwise.serve.byte_budget import ByteShare
 from termwise.serve.errors import (
     MediaTypeError,
     OverloadError,
@@ -23,7 +24,9 @@ from termwise.serve.errors import (
     TooLargeError,
     invalid_request,
 )
-from termwise.serve.search_pool import SearchPool
+from termwise.serve.search_pool import SearchPool, client_name
+from termwise.serve.service import Service
+from termwise.serve.settings import BodyLimits
 from termwise.text.characters import without_surrogates
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -34,12 +37,6 @@ BODY_SECONDS = 10.0
 
 SMALL = 4 << 10
 """Bytes of a body that is read on the event loop."""
-
-MOST_PARAMETERS = 300
-"""Query parameters of an address."""
-
-MOST_FIELDS = 300
-"""Fields of a request in JSON."""
 
 MOST_LEVELS = 30
 """Nesting of objects and arrays in a body."""
@@ -81,41 +78,11 @@ def _with_whole_characters(value: object) -> object:
     return [_with_whole_characters(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-class BodyBudget:
-    """Limit on the bytes of all request bodies that a process holds at the same time.
-
-    Parameters
-    ----------
-    most : int
-        Bytes.
-
-    Attributes
-    ----------
-    held : int
-        Bytes of the requests that are not answered yet.
-    """
-
-    def __init__(self, most: int) -> None:
-        self.held = 0
-        self._most = most
-
-    def take(self, scope: Scope, size: int) -> None:
-        """Count bytes that a request got; raise `OverloadError` if they would exceed the bound."""
-        if self.held + size > self._most:
-            raise OverloadError("the service reads too many bodies", fixes=["repeat the request later"])
-        self.held += size
-        scope[_HELD] = scope.get(_HELD, 0) + size
-
-    def give_back(self, scope: Scope) -> None:
-        """Forget the bytes of a request that is answered."""
-        self.held -= scope.pop(_HELD, 0)
+SHARE = "termwise.body"
+"""Name of the `ByteShare` of a body in the scope of its request, which whoever answers it ends."""
 
 
-_HELD = "termwise.body"
-"""Name of the number of bytes of a body in the scope of its request."""
-
-
-async def body_of(request: Request, most: int, media_types: tuple[str, ...] = (JSON,)) -> bytes:
+async def body_of(request: Request, limits: BodyLimits, media_types: tuple[str, ...] = (JSON,)) -> bytes:
     """Return the body of a request.
 
     A media type is required, so that a page of another site cannot send a request that a browser takes as simple.
@@ -125,9 +92,9 @@ async def body_of(request: Request, most: int, media_types: tuple[str, ...] = (J
     MediaTypeError
         If the body has another media type.
     TooLargeError
-        If the body has more than `most` bytes.
+        If the body has more bytes, or more values, than its limits allow.
     OverloadError
-        If the bodies of all requests are over the bound of the service; see `BodyBudget`.
+        If the bodies of all requests are over the bound of the service; see `ByteBudget`.
     SlowRequestError
         If it does not arrive in time.
     """
@@ -137,47 +104,54 @@ async def body_of(request: Request, most: int, media_types: tuple[str, ...] = (J
             "the body of a request is JSON",
             facts=[("content-type", given or "none"), ("expected", " or ".join(media_types))],
         )
-    budget: BodyBudget = request.app.state.service.bodies
+    service: Service = request.app.state.service
+    share = request.scope[SHARE] = ByteShare(service.bodies, client_name.get())
     chunks: list[bytes] = []
     size = 0
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for chunk in request.stream():
                 size += len(chunk)
-                if size > most:
-                    raise TooLargeError("the body of the request is too large", facts=[("most bytes", most)])
-                budget.take(request.scope, len(chunk))
+                if size > limits.size:
+                    raise TooLargeError(
+                        "the body of the request is too large", facts=[("most bytes", limits.size)]
+                    )
+                if not share.take(len(chunk)):
+                    raise OverloadError(
+                        "the service reads too many bodies", fixes=["repeat the request later"]
+                    )
                 chunks.append(chunk)
+                if limits.values is not None and size > SMALL:
+                    await service.wait_fairly(service.body_pace, len(chunk))
     except TimeoutError:
         raise SlowRequestError(
             "the body of the request did not arrive in time", facts=[("seconds", f"{BODY_SECONDS:g}")]
         ) from None
     except ClientDisconnect:
         raise ServiceError("the client left before the end of its request") from None
-    return b"".join(chunks)
+    data = b"".join(chunks)
+    if limits.values is not None and sum(map(data.count, _BEFORE_VALUES)) > limits.values:
+        raise TooLargeError(
+            "the body of the request has too many values",
+            facts=[("most", limits.values)],
+            fixes=["send several requests"],
+        )
+    return data
+
+
+_BEFORE_VALUES = b"{", b"[", b",", b"\n"
+"""Characters of JSON that values follow, also inside strings; lines are values of a request of several searches."""
 
 
 def parsed_json(data: bytes) -> object:
     """Return the value of a JSON text in UTF-8; a key given twice in an object is an error, as is deep nesting."""
     try:
-        value = from_json(data, allow_inf_nan=False)
+        value: object = from_json(data, allow_inf_nan=False, catch_duplicate_keys=True)
     except ValueError as error:
         raise ServiceError("the body is not JSON", facts=[("reason", str(error))]) from None
     if data.count(b"{") + data.count(b"[") > MOST_LEVELS and _levels(value) > MOST_LEVELS:
         raise ServiceError("the body is nested too deeply", facts=[("most levels", MOST_LEVELS)])
-    _KEYS.decode(data.decode())
     return value
-
-
-def _refuse_repeated_key(pairs: list[tuple[str, object]]) -> None:
-    keys = [key for key, _ in pairs]
-    if len(set(keys)) < len(keys):
-        repeated = next(key for key in keys if keys.count(key) > 1)
-        raise ServiceError("a key is given twice in one object", facts=[("key", shown(repeated))])
-
-
-_KEYS = json.JSONDecoder(object_pairs_hook=_refuse_repeated_key, parse_int=len, parse_float=len)
-"""Reader that only checks the keys of objects: `from_json` keeps the last value of a repeated one."""
 
 
 def _levels(value: object) -> int:
@@ -190,14 +164,14 @@ def _levels(value: object) -> int:
     return levels
 
 
-async def json_of(request: Request, most: int, media_types: tuple[str, ...] = (JSON,)) -> object:
+async def json_of(request: Request, limits: BodyLimits, media_types: tuple[str, ...] = (JSON,)) -> object:
     """Return the JSON body of a request; see `body_of` and `parsed_json`."""
-    return await _read(request, await body_of(request, most, media_types), parsed_json)
+    return await _read(request, await body_of(request, limits, media_types), parsed_json)
 
 
-async def model_of(request: Request, model: type[Model], most: int) -> Model:
+async def model_of(request: Request, model: type[Model], limits: BodyLimits) -> Model:
     """Check the JSON body of a request against a model; see `body_of` and `checked_model`."""
-    data = await body_of(request, most)
+    data = await body_of(request, limits)
     return await _read(request, data, lambda data: checked_model(parsed_json(data), model))
 
 
@@ -212,24 +186,14 @@ async def _read(request: Request, data: bytes, read: Callable[[bytes], T]) -> T:
 def model_of_parameters(parameters: QueryParams, model: type[Model]) -> Model:
     """Check the query parameters of a URL against a model; only those of list type may be repeated."""
     values: dict[str, object] = {}
-    check_number_of_parameters(parameters)
+    refuse_unknown(parameters, model)
     for name in parameters:
         given = parameters.getlist(name)
-        field = model.model_fields.get(name)
-        is_list = field is not None and "list" in str(field.annotation)
+        is_list = "list" in str(model.model_fields[name].annotation)
         if not is_list:
             refuse_repeated(parameters, name)
         values[name] = given if is_list else given[-1]
     return checked_model(values, model, strict=False)
-
-
-def check_number_of_parameters(parameters: QueryParams) -> None:
-    """Refuse an address with very many query parameters: each is compared with the names of all others."""
-    if len(parameters.multi_items()) > MOST_PARAMETERS:
-        raise ServiceError(
-            "the address has too many parameters",
-            facts=[("given", len(parameters.multi_items())), ("most", MOST_PARAMETERS)],
-        )
 
 
 def refuse_repeated(parameters: QueryParams, name: str) -> None:
@@ -240,11 +204,16 @@ def refuse_repeated(parameters: QueryParams, name: str) -> None:
 
 def checked_model(value: object, model: type[Model], *, strict: bool = True) -> Model:
     """Check a value against a model, and return it as one; unless `strict`, strings are converted to other types."""
-    if isinstance(value, dict) and len(value) > MOST_FIELDS:  # there would be an error for each unknown one
-        raise ServiceError(
-            "the request has too many fields", facts=[("given", len(value)), ("most", MOST_FIELDS)]
-        )
+    if isinstance(value, dict):
+        refuse_unknown(value, model)
     try:
         return model.model_validate(value, strict=strict)
     except ValidationError as error:
-        raise invalid_request(error, known=model.model_fields) from None
+        raise invalid_request(error) from None
+
+
+def refuse_unknown(given: Iterable[str], model: type[BaseModel]) -> None:
+    """Refuse the first field that a model does not have; pydantic describes each, which takes long for many."""
+    for name in given:
+        if name not in model.model_fields:
+            raise UnknownNameError.of("field of the request", name, model.model_fields)

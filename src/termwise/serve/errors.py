@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,7 +21,6 @@ from termwise.errors import (
     StorageError,
     TermwiseError,
     UnknownIdError,
-    UnknownNameError,
     UsageError,
 )
 from termwise.fixes import Arguments, Code, Fix, Name, Part
@@ -187,18 +186,13 @@ _REASONS = {
 
 
 def invalid_request(
-    error: ValidationError,
-    *,
-    known: Collection[str] = (),
-    fix: str = "see /docs for the fields of each request",
+    error: ValidationError, fix: str = "see /docs for the fields of each request"
 ) -> TermwiseError:
     """Return the error for a body, for parameters or for arguments of a tool that are not as described.
 
-    `known` are the names of the fields, for an error about an unknown one; `fix` says where they are described.
+    `fix` says where the fields are described.
     """
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    if known and first["type"] == "extra_forbidden" and len(first["loc"]) == 1:
-        return UnknownNameError.of("field of the request", str(first["loc"][0]), known)
     where = ".".join(str(part) for part in first["loc"])
     return ServiceError(
         "the request is not as expected",

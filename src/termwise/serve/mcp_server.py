@@ -29,7 +29,7 @@ from starlette.types import Message, Receive, Scope, Send
 from termwise._version import __version__
 from termwise.errors import TermwiseError
 from termwise.serve import answers
-from termwise.serve.bodies import body_of, json_bytes, parsed_json
+from termwise.serve.bodies import body_of, json_bytes, parsed_json, refuse_unknown
 from termwise.serve.documents import document_record
 from termwise.serve.errors import (
     ForbiddenError,
@@ -226,12 +226,11 @@ def tools_server(service: Service) -> Server[Any]:
 
 async def _answer(service: Service, tool: type[_Tool], given: dict[str, Any]) -> str:
     """Return the answer of a tool as JSON."""
+    refuse_unknown(given, tool)
     try:
         asked = tool.model_validate(given)
     except ValidationError as error:
-        raise invalid_request(
-            error, known=tool.model_fields, fix="see the input schema of the tool"
-        ) from None
+        raise invalid_request(error, fix="see the input schema of the tool") from None
     names = [served.name for served in service.indexes]
     if not asked.index and len(names) > 1:
         raise ServiceError("the argument index is necessary", facts=[("known", ", ".join(names))])
@@ -321,9 +320,9 @@ class ToolsEndpoint:
 
     def __init__(self, service: Service) -> None:
         self._access = service.access
-        self._most = service.settings.search_body
+        self._limits = service.settings.search_body
         self.manager = StreamableHTTPSessionManager(
-            tools_server(service), json_response=True, stateless=True, max_request_body_size=self._most
+            tools_server(service), json_response=True, stateless=True, max_request_body_size=self._limits.size
         )
         """To be run while the application runs."""
 
@@ -332,7 +331,7 @@ class ToolsEndpoint:
         request = Request(scope, receive)
         self._access.check(request, "search")
         _check_origin(request)
-        body = await body_of(request, self._most)
+        body = await body_of(request, self._limits)
         if len(body) > MOST_CALL:
             raise TooLargeError("the call of a tool is too large", facts=[("most bytes", MOST_CALL)])
         parsed_json(body)

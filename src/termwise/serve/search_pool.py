@@ -4,8 +4,8 @@ A client is an API key or an address. The thread that is free takes a job of the
 processors of late. Three rules keep clients with long jobs from stopping the others:
 
 - Half of the threads, the reserve, only take jobs of clients for whose jobs all running ones are long.
-- While another client has such a job, long jobs pause at each `termwise.budget.spend`: together, they run for half of
-  the time, and for a fifth if their client has used much of late.
+- While another client that has used less has such a job, long jobs pause at each `termwise.budget.spend`: together,
+  they run for half of the time, and for a fifth if their client has used much of late.
 - If the queue is full, the client with the most waiting jobs loses its newest one; that client waits for its next
   refusals.
 """
@@ -13,6 +13,7 @@ processors of late. Three rules keep clients with long jobs from stopping the ot
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections import deque
@@ -24,6 +25,7 @@ from typing import Any, NoReturn, TypeVar
 
 from termwise.budget import Budget, limited
 from termwise.serve.errors import OverloadError
+from termwise.serve.pace import MOST_CLIENTS
 
 T = TypeVar("T")
 
@@ -64,8 +66,8 @@ REFUSED_SECONDS = 0.5
 
 FORGIVEN_SECONDS = 1.0
 
-MOST_CLIENTS = 1000
-"""Largest number of known clients; beyond it, those without pending jobs are removed."""
+ACTIVE_SECONDS = 1.0
+"""Time since its last job for which a client is active."""
 
 
 @dataclass(eq=False)
@@ -84,6 +86,8 @@ class _Client:
         Mean time of its jobs in seconds of a processor, the last ones above all.
     owed : float
         Seconds that its jobs ran without a pause before they ended; the next job pauses for them.
+    at : float
+        Time when it last had a job.
     """
 
     jobs: deque[_Job] = field(default_factory=deque)
@@ -91,13 +95,13 @@ class _Client:
     refused: float = -FORGIVEN_SECONDS
     mean: float = 0.0
     owed: float = 0.0
+    at: float = -math.inf
     _used: float = 0.0
-    _at: float = 0.0
 
     def use(self, now: float, seconds: float = 0.0) -> float:
         """Add seconds to the processor time of the client, and return this time, which decays with `HALF_LIFE`."""
-        self._used = self._used * 0.5 ** ((now - self._at) / HALF_LIFE) + seconds
-        self._at = now
+        self._used = self._used * 0.5 ** ((now - self.at) / HALF_LIFE) + seconds
+        self.at = now
         return self._used
 
 
@@ -225,6 +229,15 @@ class SearchPool:
             raise
         finally:
             timer.cancel()
+
+    def has_other_clients(self, name: str) -> bool:
+        """Return whether a client with another name has a job, or had one shortly before."""
+        now = time.monotonic()
+        return any(
+            client.pending or now - client.at < ACTIVE_SECONDS
+            for other, client in self._clients.items()
+            if other != name
+        )
 
     def _client(self, name: str) -> _Client:
         if name not in self._clients:
@@ -359,12 +372,14 @@ class SearchPool:
         if ran < SHORTEST_RUN:
             return
         with self._lock:
-            others = {*self._waiting, *(each.client for each in self._running)}
-            shortest = min(others, key=lambda each: each.mean)
+            used = job.client.use(now) + job.ran + ran
+            clients = {*self._waiting, *(each.client for each in self._running)}
+            others = (each for each in clients if each.use(now) < used)
+            shortest = min(others, key=lambda each: each.mean, default=job.client)
             long = sum(each.is_long_for(shortest, now) for each in self._running)
             paused = job.is_long_for(shortest, now)
             job.ran += ran
-            factor = MANY_PAUSES if job.client.use(now) + job.ran > MUCH else FEW_PAUSES
+            factor = MANY_PAUSES if used > MUCH else FEW_PAUSES
         if paused:
             time.sleep(min((factor * long - 1) * ran, LONGEST_PAUSE))
         job.resumed = time.monotonic()

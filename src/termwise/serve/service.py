@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from termwise.errors import DeadlineError, StorageError
-from termwise.serve.answer_budget import AnswerBudget
-from termwise.serve.bodies import BodyBudget
+from termwise.serve.byte_budget import ByteBudget
 from termwise.serve.changes import Change, ChangeQueue, Outcome
 from termwise.serve.errors import ForbiddenError, OverloadError
 from termwise.serve.indexes import ServedIndex, ServedIndexes
 from termwise.serve.keys import Access
-from termwise.serve.search_pool import SearchPool
+from termwise.serve.pace import Pace
+from termwise.serve.search_pool import SearchPool, client_name
 from termwise.serve.settings import ServiceSettings
 
 T = TypeVar("T")
+
+BODY_RATE, BODY_BURST = 1e6, 4e6
+"""Bytes of the large bodies of searches that are read for a client a second, and at once."""
+
+REFUSAL_RATE, REFUSAL_BURST = 10, 50
+"""Refused requests of a client a second, and at once, that are answered without a pause."""
 
 
 class Service:
@@ -42,8 +49,9 @@ class Service:
         self.access = Access(self.settings.keys)
         given = self.settings
         self.pool = SearchPool(given.threads, given.queue, given.timeout, given.max_touched, given.max_answer)
-        self.answers = AnswerBudget(self.settings.max_answers)
-        self.bodies = BodyBudget(max(self.settings.max_bodies, self.settings.max_body))
+        self.answers = ByteBudget(self.settings.max_answers)
+        self.bodies = ByteBudget(max(self.settings.max_bodies, self.settings.max_body))
+        self.body_pace, self.refusal_pace = Pace(BODY_RATE, BODY_BURST), Pace(REFUSAL_RATE, REFUSAL_BURST)
         self._slow = asyncio.Lock()
         self.on_change: Callable[[str, bool], object] = lambda name, merge_failed: None
         """Called after each change, with the name of the index."""
@@ -102,6 +110,13 @@ class Service:
             raise OverloadError("the service verifies an index already", fixes=["repeat the request later"])
         async with self._slow:
             return await asyncio.to_thread(function)
+
+    async def wait_fairly(self, pace: Pace, amount: float) -> None:
+        """Let the client of this request wait as its pace demands, if another client is active."""
+        client = client_name.get()
+        seconds = pace.wait(client, amount, time.monotonic())
+        if seconds and self.pool.has_other_clients(client):
+            await asyncio.sleep(seconds)
 
     def close(self) -> None:
         """Finish what was accepted."""

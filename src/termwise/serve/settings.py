@@ -11,6 +11,25 @@ from termwise.validation import check, check_count, check_threads, is_finite_num
 DAY = 86_400
 """Largest number of seconds of a time limit."""
 
+MOST_VALUES = 10_000
+"""Values in the JSON of a request that changes nothing."""
+
+
+@dataclass(frozen=True)
+class BodyLimits:
+    """Limits of the body of a request.
+
+    Attributes
+    ----------
+    size : int
+        Bytes.
+    values : int, optional
+        Values of its JSON, estimated by the brackets and commas: the more values, the longer other requests wait.
+    """
+
+    size: int
+    values: int | None = None
+
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceSettings:
@@ -110,6 +129,11 @@ class ServiceSettings:
             check_count(name, getattr(self, name), least=0)
 
     @property
-    def search_body(self) -> int:
-        """Bytes of the body of a request that changes nothing."""
-        return min(self.max_body, self.max_search_body)
+    def search_body(self) -> BodyLimits:
+        """Limits of the body of a request that changes nothing."""
+        return BodyLimits(min(self.max_body, self.max_search_body), MOST_VALUES)
+
+    @property
+    def change_body(self) -> BodyLimits:
+        """Limits of the body of a request that changes an index."""
+        return BodyLimits(self.max_body)

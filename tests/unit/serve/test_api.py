@@ -278,13 +278,12 @@ def test_a_key_given_twice_is_refused(client: TestClient) -> None:
         ("/shop/_search", b'{"query": {"match": {"k": "tea", "k": "pot"}}}'),
     ):
         answer = client.post(path, content=body, headers=json_type)
-        assert (answer.status_code, "given twice" in answer.text) == (400, True), answer.text
-        assert "'k'" in answer.text or "'field'" in answer.text
+        assert (answer.status_code, "uplicate key" in answer.text) == (400, True), answer.text
     lines = {"content-type": "application/x-ndjson"}
     answer = client.post(
         f"{SHOP}/documents", content=b'{"_id": "a", "text": "x", "text": "y"}', headers=lines
     )
-    assert answer.json()["error"]["facts"] == {"key": "'text'"}
+    assert answer.json()["error"]["facts"] == {"reason": 'Detected duplicate key "text" at line 1 column 34'}
     for path in (f"{SHOP}/search?query=tea&query=pot", "/shop/_search?size=1&size=2"):
         assert "a parameter is given twice" in client.get(path).text
 

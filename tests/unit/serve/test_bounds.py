@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import gc
+import json
 import subprocess
 import sys
 import threading
@@ -29,9 +30,8 @@ from termwise.search import Results, Searcher
 from termwise.serve import ServiceSettings as Settings
 from termwise.serve import search
 from termwise.serve.app import check_service
-from termwise.serve.bodies import BodyBudget
+from termwise.serve.byte_budget import ByteBudget
 from termwise.serve.changes import ChangeQueue, Put
-from termwise.serve.errors import OverloadError
 from termwise.serve.indexes import ServedIndex
 from termwise.serve.requests import ExplainRequest, SearchRequest
 from termwise.serve.search_pool import SearchPool
@@ -114,34 +114,34 @@ def test_large_arrays_are_returned_to_the_system() -> None:
     assert held >= 8_000_000 > kept
 
 
-def test_the_bodies_of_all_requests_have_a_bound() -> None:
-    budget = BodyBudget(10)
-    first: dict[str, Any] = {}
-    second: dict[str, Any] = {}
-    budget.take(first, 6)
-    budget.take(second, 4)
-    with pytest.raises(OverloadError):
-        budget.take(first, 1)
-    budget.give_back(second)
-    budget.take(first, 4)
-    assert budget.held == 10
-    budget.give_back(first)
-    budget.give_back(first)
-    assert budget.held == 0
-
-
 def test_a_body_over_the_bound_of_all_is_refused_for_now(shop: Path) -> None:
     with served([str(shop)], Settings(threads=1, max_body=1000, max_bodies=1000)) as client:
-        bodies: BodyBudget = client.app.state.service.bodies  # type: ignore[attr-defined]
-        others: dict[str, Any] = {}
-        bodies.take(others, 990)
+        bodies: ByteBudget = client.app.state.service.bodies  # type: ignore[attr-defined]
+        assert bodies.take("another", 990)
         answer = client.post("/v1/indexes/shop/search", json={"query": "green tea"})
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         assert bodies.held == 990
-        bodies.give_back(others)
+        bodies.give_back("another", 990)
         assert client.post("/v1/indexes/shop/search", json={"query": "green tea"}).status_code == 200
         assert client.put("/v1/indexes/shop/documents/a", json={"text": "b"}).status_code == 201
         assert bodies.held == 0
+
+
+def test_a_body_of_a_search_has_a_bound_of_values(shop: Path) -> None:
+    with served([str(shop)]) as client:
+        few, many = ({"query": "tea", "exclude": [str(each) for each in range(n)]} for n in (500, 20_000))
+        assert client.post("/v1/indexes/shop/search", json=few).status_code == 200
+        answer = client.post("/v1/indexes/shop/search", json=many)
+        assert (answer.status_code, answer.json()["error"]["facts"]) == (413, {"most": "10000"})
+        lines = [{}, {"query": {"match": {"text": "tea"}}, "terms": list(range(200))}] * 60
+        body = "".join(json.dumps(each) + "\n" for each in lines)
+        for content in (body, "\n" * 20_000):
+            answer = client.post(
+                "/shop/_msearch", content=content, headers={"content-type": "application/x-ndjson"}
+            )
+            assert answer.status_code == 413
+        text = ", ".join("tea" for _ in range(20_000))  # a document may have any number of commas
+        assert client.put("/v1/indexes/shop/documents/a", json={"text": text}).status_code == 201
 
 
 def test_a_late_search_ends_early(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from termwise._version import __version__
+from termwise.budget import spend
 from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError
 from termwise.serve.bodies import (
@@ -23,7 +24,6 @@ from termwise.serve.bodies import (
     NDJSON,
     JsonAnswer,
     body_of,
-    check_number_of_parameters,
     json_bytes,
     json_of,
     parsed_json,
@@ -55,6 +55,9 @@ API_VERSION = "2.19.0"
 
 MOST_SEARCHES = 100
 """Searches of a request."""
+
+TOGETHER_SECONDS = 0.005
+"""Time after which no further search of a request is answered before those of other requests."""
 
 COSMETIC = frozenset(
     (
@@ -127,7 +130,6 @@ def refusal(error: TermwiseError) -> Response:
 
 def _check_parameters(request: Request, *known: str) -> None:
     """Refuse parameters that are not supported, or given twice, by name."""
-    check_number_of_parameters(request.query_params)
     for name in request.query_params:
         if name not in known and name not in COSMETIC:
             raise UnsupportedError.of("the parameter", name, known)
@@ -198,15 +200,34 @@ async def _several_searches(service: Service, request: Request) -> Response:
     if len(lines) > 2 * MOST_SEARCHES:
         raise TooLargeError("the request has too many searches", facts=[("most", MOST_SEARCHES)])
     default = request.path_params.get("index")
+    searches = list(zip(lines[::2], lines[1::2], strict=True))
     answers: list[dict[str, Any]] = []
     budget = service.pool.budget()
-    for header, body in zip(lines[::2], lines[1::2], strict=True):
+    while len(answers) < len(searches):
         try:
-            asked = partial(_searched, service, default, header, body)
-            answers.append({**await service.pool.run(asked, budget), "status": 200})
+            asked = partial(_some_searched, service, default, searches[len(answers) :])
+            answers += await service.pool.run(asked, budget)
         except TermwiseError as error:
             answers.append(opensearch_error(error))
+    await service.wait_fairly(service.refusal_pace, sum("error" in each for each in answers))
     return JsonAnswer({"took": round(1000 * (time.perf_counter() - begin)), "responses": answers})
+
+
+def _some_searched(
+    service: Service, default: str | None, searches: Sequence[tuple[bytes, bytes]]
+) -> list[dict[str, Any]]:
+    """Answer the first of several searches, at least one, for `TOGETHER_SECONDS`."""
+    answers: list[dict[str, Any]] = []
+    end = time.monotonic() + TOGETHER_SECONDS
+    for header, body in searches:
+        try:
+            spend()  # a search that is refused looks at no document
+            answers.append({**_searched(service, default, header, body), "status": 200})
+        except TermwiseError as error:
+            answers.append(opensearch_error(error))
+        if time.monotonic() > end:
+            break
+    return answers
 
 
 def _searched(service: Service, default: str | None, header: bytes, body: bytes) -> dict[str, Any]:
@@ -283,7 +304,7 @@ async def _put(service: Service, request: Request, *, only_new: bool = False) ->
     kind = request.query_params.get("op_type", "create" if only_new else "index")
     if kind not in ("index", "create"):
         raise UnsupportedError.of("op_type", kind, ["index", "create"])
-    served, source = _served(service, request), await json_of(request, service.settings.max_body)
+    served, source = _served(service, request), await json_of(request, service.settings.change_body)
     doc_id = request.path_params.get("doc_id") or new_id()
     change = await asyncio.to_thread(put, served, doc_id, source, only_new=kind == "create")
     return await _changed(service, request, served, change)
@@ -291,7 +312,7 @@ async def _put(service: Service, request: Request, *, only_new: bool = False) ->
 
 async def _update(service: Service, request: Request) -> Response:
     _check_parameters(request, "refresh", "retry_on_conflict")  # changes never conflict
-    served, body = _served(service, request), await json_of(request, service.settings.max_body)
+    served, body = _served(service, request), await json_of(request, service.settings.change_body)
     change = await asyncio.to_thread(update, served, request.path_params["doc_id"], body)
     return await _changed(service, request, served, change)
 
@@ -310,7 +331,7 @@ async def _changed(service: Service, request: Request, served: ServedIndex, chan
 async def _bulk(service: Service, request: Request) -> Response:
     _check_parameters(request, "refresh")
     begin, refresh = time.perf_counter(), _wants_refresh(request)
-    data = await body_of(request, service.settings.max_body, (NDJSON, JSON))
+    data = await body_of(request, service.settings.change_body, (NDJSON, JSON))
     default = request.path_params.get("index")
     name = None if default is None else _named(service, default).name
     most = service.settings.max_operations
