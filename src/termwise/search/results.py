@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -89,6 +88,7 @@ class Results:
         self._matched: tuple[frozenset[str], Matches] | None = None
         self._ranking: Ranking | None = None
         self._same_text: tuple[str, ...] = ()
+        self._same_text_of_all: tuple[str, ...] | None = None
 
     def for_query(
         self, query: Query, k: int, candidates: Sequence[str] | None, exclude: frozenset[str]
@@ -360,20 +360,22 @@ class Results:
     def _encoding_of(self, backend: SingleIndex) -> PartEncoding:
         return next(part for part in self._encodings if part.index is backend.index)
 
-    @cached_property
+    @property
     def _with_same_text_of_all(self) -> tuple[str, ...]:
         """Documents with the text of the example, looked for among the best matches.
 
         They have nearly the best scores, so that the texts of the others need not be read.
         """
-        by_score = Results(
-            self._backend,
-            replace(self.search, k=MOST_COMPARED, offset=0, sort=None, collapse=None, collapse_size=1),
-        )
-        same: tuple[str, ...] = ()
-        while found := by_score._with_same_text(by_score._rank(frozenset(same), MOST_COMPARED).doc_ids):
-            same += found
-        return same
+        if self._same_text_of_all is None:
+            by_score = Results(
+                self._backend,
+                replace(self.search, k=MOST_COMPARED, offset=0, sort=None, collapse=None, collapse_size=1),
+            )
+            same: tuple[str, ...] = ()
+            while found := by_score._with_same_text(by_score._rank(frozenset(same), MOST_COMPARED).doc_ids):
+                same += found
+            self._same_text_of_all = same
+        return self._same_text_of_all
 
     def _with_same_text(self, doc_ids: Sequence[str]) -> tuple[str, ...]:
         """Return the documents with the same words in the same order."""

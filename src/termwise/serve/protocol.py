@@ -20,6 +20,9 @@ RESERVED = 512
 HEAD_BYTES = 32 << 10
 """Bytes of the request line and all headers."""
 
+MOST_PIPELINED = 20
+"""Requests of a connection that wait for the answer to the one before."""
+
 LATE_BYTES = 1 << 20
 """Largest number of bytes that are read after the answer to a request, such as the rest of a refused body."""
 
@@ -89,6 +92,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Wait for the next request, or for the client to take the rest of the answer."""
         super().on_response_complete()
+        if self.pipeline:
+            self.flow.pause_reading()
         if self.transport.get_write_buffer_size():
             self._expect_taking()
 
@@ -157,9 +162,12 @@ class BoundedProtocol(HttpToolsProtocol):
             self._expect_head()
 
     def on_headers_complete(self) -> None:
-        """Take the head of a request."""
+        """Take the head of a request; end the connection if too many wait."""
         self._stop_timer()
         super().on_headers_complete()
+        if len(self.pipeline) > MOST_PIPELINED:
+            self.transport.abort()
+            raise ConnectionAbortedError  # ends the parsing of what has arrived
 
     def _ends_in(self, data: bytes) -> bool:
         """Return whether the head ends in the first bytes of a part, so that the rest is the body."""

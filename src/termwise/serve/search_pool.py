@@ -3,7 +3,7 @@
 A client is an API key or an address. The thread that is free takes a job of the client that has used the least time of
 processors of late. Three rules keep clients with long jobs from stopping the others:
 
-- Half of the threads, the reserve, only take jobs of clients for whose jobs all running ones are long.
+- Further threads, the reserve, only take jobs of clients for whose jobs all running ones are long.
 - While another client that has used less has such a job, long jobs pause at each `termwise.budget.spend`: together,
   they run for half of the time, and for a fifth if their client has used much of late.
 - If the queue is full, the client with the most waiting jobs loses its newest one; that client waits for its next
@@ -65,6 +65,9 @@ REFUSED_SECONDS = 0.5
 """Time that a client waits for a refusal if it was refused less than `FORGIVEN_SECONDS` ago."""
 
 FORGIVEN_SECONDS = 1.0
+
+RESERVE = 8
+"""Least number of threads of the reserve: so many clients whose first job is long can come between those that wait."""
 
 ACTIVE_SECONDS = 1.0
 """Time since its last job for which a client is active."""
@@ -141,7 +144,7 @@ class SearchPool:
     Parameters
     ----------
     threads : int
-        Functions that run at the same time; as many more are the reserve.
+        Functions that run at the same time, besides those of the reserve.
     queue : int
         Functions that wait; further ones are refused.
     timeout : float
@@ -176,8 +179,11 @@ class SearchPool:
         self._closed = False
         self._threads = [
             threading.Thread(target=self._work, args=given, name=f"termwise-{name}-{number}", daemon=True)
-            for name, given in (("search", (self._wakes, False)), ("reserve", (self._reserve_wakes, True)))
-            for number in range(threads)
+            for name, given, most in (
+                ("search", (self._wakes, False), threads),
+                ("reserve", (self._reserve_wakes, True), max(threads, RESERVE)),
+            )
+            for number in range(most)
         ]
         for thread in self._threads:
             thread.start()
@@ -303,9 +309,11 @@ class SearchPool:
             return bool(self._kept_waiting(time.monotonic()))
 
     def _kept_waiting(self, now: float) -> list[_Client]:
-        """Return the clients with waiting jobs for which all running jobs are long."""
+        """Return the clients with waiting jobs for which all running jobs, at least one, are long."""
         return [
-            client for client in self._waiting if all(job.is_long_for(client, now) for job in self._running)
+            client
+            for client in self._waiting
+            if self._running and all(job.is_long_for(client, now) for job in self._running)
         ]
 
     def _work(self, wakes: SimpleQueue[bool], reserve: bool) -> None:

@@ -358,6 +358,24 @@ def test_large_bodies_are_read_in_the_share_of_their_client(shop: Path) -> None:
         assert len(ran) <= 3
 
 
+def test_a_connection_with_many_waiting_requests_ends(shop: Path) -> None:
+    """Each answer let further requests be read, hundreds for each, which filled the memory."""
+    request = b"GET /v1/indexes HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with running_here(shop) as (port, _):
+        with closing(_connect(port)) as connection:
+            connection.settimeout(30)
+            connection.sendall(20 * request)
+            received = b""
+            while received.count(b"HTTP/1.1 200") < 20:
+                received += connection.recv(65536)
+        with closing(_connect(port)) as connection:
+            connection.settimeout(30)
+            with pytest.raises(ConnectionError):  # noqa: PT012
+                for _ in range(1000):
+                    connection.sendall(1000 * request)
+                    time.sleep(0.001)
+
+
 def _statuses(port: int, address: str, body: bytes, seconds: float) -> list[int]:
     """Return the statuses of the answers that a client gets in a time."""
     statuses, end = [], time.monotonic() + seconds

@@ -152,6 +152,29 @@ def test_a_quick_client_does_not_wait_for_the_threads_of_others() -> None:
     asyncio.run(run())
 
 
+def test_a_quick_client_does_not_wait_for_several_clients_with_long_first_jobs() -> None:
+    async def run() -> None:
+        hold = threading.Event()
+
+        def long() -> None:
+            while not hold.is_set():
+                spend()
+                time.sleep(0.002)
+
+        pool = SearchPool(1, 100, 20)
+        others = []
+        for name in ("a", "b", "c", "d"):
+            others += [start(pool, name, long) for _ in range(3)]
+            await asyncio.sleep(0.05)
+        for number in range(5):
+            assert await asyncio.wait_for(start(pool, "quick", partial(int, number)), 2) == number
+        hold.set()
+        await asyncio.gather(*others)
+        pool.close()
+
+    asyncio.run(run())
+
+
 def test_the_client_that_used_least_is_next() -> None:
     async def run() -> None:
         hold, order = threading.Event(), list[str]()
