@@ -6,7 +6,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,9 @@ Outcome = Literal["created", "replaced", "updated", "exists", "deleted", "missin
 
 MOST_WAITING = 256
 """Requests that may wait for the index."""
+
+MERGE_AGAIN_SECONDS = 60.0
+"""Time without changes after which segments that could not be merged are merged again."""
 
 MOST_TOGETHER = 10_000
 """Changes in one commit, if they come from several requests."""
@@ -107,18 +110,22 @@ class ChangeQueue:
         Folder of the index or mixture.
     timeout : float
         Seconds that a request may wait for the index.
+    on_merge : callable, optional
+        Called after each commit, with whether the segments could not be merged.
     """
 
-    def __init__(self, path: Path, timeout: float) -> None:
+    def __init__(
+        self, path: Path, timeout: float, on_merge: Callable[[bool], object] = lambda failed: None
+    ) -> None:
         self._path = path
         self._timeout = timeout
+        self._on_merge = on_merge
         self._requests: queue.Queue[_Request | None] = queue.Queue(MOST_WAITING)
         self._lock = threading.Lock()
         self._networks: LoadedNetworks = {}
         self._thread: threading.Thread | None = None
         self._closed = False
-        self.merge_failed = False
-        """Whether the segments could not be merged after the last change."""
+        self._merge_failed = False
 
     def submit(self, changes: Sequence[Change]) -> Future[list[Outcome]]:
         """Make changes, all or none; the future has the outcome of each when they are on the disk.
@@ -161,7 +168,7 @@ class ChangeQueue:
     def _next(self) -> Iterator[_Request]:
         """Yield the next request, and those that wait behind it."""
         number = 0
-        request = self._requests.get()
+        request = self._first()
         while request is not None:
             yield request
             number += len(request.changes)
@@ -171,6 +178,18 @@ class ChangeQueue:
                 request = self._requests.get_nowait()
             except queue.Empty:
                 return
+
+    def _first(self) -> _Request | None:
+        """Wait for a request, and merge again meanwhile if that failed."""
+        while self._merge_failed:
+            try:
+                return self._requests.get(timeout=MERGE_AGAIN_SECONDS)
+            except queue.Empty:
+                try:
+                    self._committed([], time.monotonic())
+                except Exception as error:  # of a writer, or of another process that writes now
+                    logger.warning("the segments of %s were not merged again: %s", self._path, error)
+        return self._requests.get()
 
     def _make(self, requests: Sequence[_Request]) -> None:
         """Make the changes of requests in one commit; if that fails, the changes of each request alone."""
@@ -200,13 +219,15 @@ class ChangeQueue:
         wait = max(0.0, deadline - time.monotonic())
         with open_writer(self._path, wait=wait, networks=self._networks) as writer:
             outcomes = _made(writer, batches)
-        self.merge_failed = writer.merge_error is not None
-        if self.merge_failed:
+        self._merge_failed = writer.merge_error is not None
+        if self._merge_failed:
             logger.error(
-                "the segments of %s were not merged, the next change tries again: %s",
+                "the segments of %s were not merged, which the next change, or in %g seconds, tries again: %s",
                 self._path,
+                MERGE_AGAIN_SECONDS,
                 writer.merge_error,
             )
+        self._on_merge(self._merge_failed)
         return outcomes
 
 

@@ -74,12 +74,12 @@ class Metrics:
 
         self._merges = Gauge(
             "termwise_merge_failed",
-            "1 if segments could not be merged after the last change.",
+            "1 if segments could not be merged after the last commit.",
             ["index"],
             registry=self._registry,
             multiprocess_mode="livemax",
         )
-        service.on_change = lambda name, merge_failed: self._merges.labels(name).set(merge_failed)
+        service.on_merge = lambda name, failed: self._merges.labels(name).set(failed)
 
     def count(self, operation: str, status: int, seconds: float) -> None:
         """Count a request."""

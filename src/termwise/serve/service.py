@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from termwise.errors import DeadlineError, StorageError
@@ -53,10 +54,13 @@ class Service:
         self.bodies = ByteBudget(max(self.settings.max_bodies, self.settings.max_body))
         self.body_pace, self.refusal_pace = Pace(BODY_RATE, BODY_BURST), Pace(REFUSAL_RATE, REFUSAL_BURST)
         self._slow = asyncio.Lock()
-        self.on_change: Callable[[str, bool], object] = lambda name, merge_failed: None
-        """Called after each change, with the name of the index."""
+        self.on_merge: Callable[[str, bool], object] = lambda name, failed: None
+        """Called after each commit, with the name of the index, and whether its segments could not be merged."""
         self._changes = {
-            served.name: ChangeQueue(served.path, self.settings.write_timeout) for served in self.indexes
+            served.name: ChangeQueue(
+                served.path, self.settings.write_timeout, partial(self._merged, served.name)
+            )
+            for served in self.indexes
         }
 
     async def change(
@@ -93,10 +97,12 @@ class Service:
             )
         except TimeoutError:
             raise DeadlineError("the changes were not made in time; they may still be made") from None
-        self.on_change(served.name, self._changes[served.name].merge_failed)
         if refresh and self.settings.refresh_interval:
             await asyncio.sleep(self.settings.refresh_interval)
         return outcomes
+
+    def _merged(self, name: str, failed: bool) -> None:
+        self.on_merge(name, failed)
 
     async def slowly(self, function: Callable[[], T]) -> T:
         """Return the result of a function that reads a whole index, in a thread of its own, one at a time.
