@@ -55,6 +55,7 @@ class Found(NamedTuple):
         """Return the answer with the explanations in its results."""
         if self.explanations:
             for record, explanation in zip(self.answer["hits"], self.explanations, strict=True):
+                spend()
                 record["explanation"] = explanation_record(explanation)
         return self.answer
 
@@ -213,11 +214,15 @@ def explanation_record(explanation: Explanation, *, texts: bool = False) -> Expl
 
 def _filled(value: Any) -> Any:
     """Return records as JSON-like data, without empty values."""
+    if isinstance(value, str | int | float):  # most values
+        return value
+    if isinstance(value, tuple):
+        return [_filled(each) for each in value]
     if is_dataclass(value):
         value = vars(value)
     if isinstance(value, dict):
         return {name: _filled(each) for name, each in value.items() if each not in (None, (), "")}
-    return [_filled(each) for each in value] if isinstance(value, tuple) else value
+    return value
 
 
 def facets(opened: OpenIndex, request: FacetsRequest, settings: ServiceSettings) -> FacetsAnswer:
