@@ -27,7 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("records",),
     ("errors",),
     ("fixes",),
-    ("display", "kernels", "progress", "_version"),
+    ("display", "kernels", "progress", "_version", "lazy_names"),
 )
 """Folders and top-level modules. Each may import from lower rows only."""
 

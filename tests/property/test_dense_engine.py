@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import dense_retrieval as reference
+from tests.two_ways import way  # noqa: F401
 
 from termwise.engine import dense_retrieval
 from termwise.engine.dense_retrieval import Digits

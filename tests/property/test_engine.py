@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import retrieval as reference
+from tests.two_ways import way  # noqa: F401
 
 from termwise.engine import allowed_documents, retrieval
 from termwise.engine.allowed_documents import AllowedDocuments, AllowedRows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -176,6 +175,8 @@ class Schema(Mapping[str, FieldType]):
                 fixes=["rename the file: its ending determines its format"],
             )
         data = read_input(file, MOST_BYTES, "a schema cannot be read")
+        import tomllib  # rarely needed
+
         try:
             text = data.decode("utf-8-sig")
             body = json.loads(text) if suffix == ".json" else tomllib.loads(text)

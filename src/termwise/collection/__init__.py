@@ -1,14 +1,34 @@
 """Readers of collections, queries, judgments and runs; collection statistics."""
 
-from termwise.collection.file_collections import JsonLinesCollection, TabSeparatedCollection
-from termwise.collection.lines import read_json_lines, read_lines
-from termwise.collection.openers import Collection, open_collection
-from termwise.collection.python_questions import PythonQuestions
-from termwise.collection.qrels import read_qrels, read_seeds
-from termwise.collection.queries import read_queries
-from termwise.collection.runs import read_run, write_run
-from termwise.collection.statistics import CollectionStatistics, OpenStatistics
-from termwise.collection.word_vectors import WordTable, read_word_vectors
+from typing import TYPE_CHECKING
+
+from termwise.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from termwise.collection.file_collections import JsonLinesCollection, TabSeparatedCollection
+    from termwise.collection.lines import read_json_lines, read_lines
+    from termwise.collection.openers import Collection, open_collection
+    from termwise.collection.python_questions import PythonQuestions
+    from termwise.collection.qrels import read_qrels, read_seeds
+    from termwise.collection.queries import read_queries
+    from termwise.collection.runs import read_run, write_run
+    from termwise.collection.statistics import CollectionStatistics, OpenStatistics
+    from termwise.collection.word_vectors import WordTable, read_word_vectors
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "file_collections": "JsonLinesCollection TabSeparatedCollection",
+            "lines": "read_json_lines read_lines",
+            "openers": "Collection open_collection",
+            "python_questions": "PythonQuestions",
+            "qrels": "read_qrels read_seeds",
+            "queries": "read_queries",
+            "runs": "read_run write_run",
+            "statistics": "CollectionStatistics OpenStatistics",
+            "word_vectors": "WordTable read_word_vectors",
+        },
+    )
 
 __all__ = [
     "Collection",
@@ -28,7 +48,3 @@ __all__ = [
     "read_word_vectors",
     "write_run",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__

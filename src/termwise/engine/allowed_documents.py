@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,13 +18,15 @@ import numpy.typing as npt
 
 from termwise.engine.text_conditions import TextConditions
 from termwise.errors import ParameterError
-from termwise.filters import Filter, Range, ValueCount, as_filter, facet_counts, range_counts, rows_allowed
 from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.deletions import packed_rows
 from termwise.index.segment import Segment, views_of
 
-FilterLike = str | Mapping[str, Any] | Filter
+if TYPE_CHECKING:
+    from termwise.filters import Filter, Range, ValueCount
+
+FilterLike: TypeAlias = "str | Mapping[str, Any] | Filter"
 """A filter as text, as JSON, or as an object; see `termwise.filters`."""
 
 FEW = 8
@@ -164,6 +166,8 @@ def allowed_documents(index: Index, given: FilterLike) -> AllowedDocuments:
             facts=[("index", index.path), ("filter", str(given))],
             fixes=[Fix.build(attributes="all")],
         )
+    from termwise.filters import as_filter
+
     filter = None if isinstance(given, str) else as_filter(given, index.schema)
     name = given if isinstance(given, str) else str(filter)
     with _lock:
@@ -201,6 +205,8 @@ def facets_at(
     n: int,
 ) -> dict[str, list[ValueCount]]:
     """Count the values of fields in the documents at some positions of an index; see `Results.facets`."""
+    from termwise.filters import facet_counts, range_counts
+
     chosen = np.zeros(len(index), dtype=np.bool_)
     chosen[ordinals] = True
     segments = [
@@ -233,6 +239,8 @@ def _segments(segments: Iterable[Segment], chosen: npt.NDArray[np.bool_]) -> tup
 
 
 def _rows(segment: Segment, filter: Filter) -> AllowedRows:
+    from termwise.filters import rows_allowed
+
     mask = rows_allowed(filter, segment.attributes, last=segment.documents)
     if segment.live is not None:
         mask = mask & ~segment.live.deleted

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +22,9 @@ from termwise.errors import ParameterError
 from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.segment import Segment
-from termwise.index.vector_graph import VectorGraph, graph_files
+
+if TYPE_CHECKING:
+    from termwise.index.vector_graph import VectorGraph
 
 MOST_WINDOWS = 1 << 24
 """Largest number of windows that a graph may be asked for."""
@@ -106,6 +109,8 @@ def open_graphs(index: Index) -> dict[Path, VectorGraph]:
             facts=[("index", index.path)],
             fixes=[Fix.omit("approximate")],
         )
+    from termwise.index.vector_graph import VectorGraph, graph_files
+
     files = [file for file in graph_files(index) if len(file.vectors.rows)]
     built = [file for file in files if file.exists]
     files = built or files  # segments that were added since the graphs were built have none

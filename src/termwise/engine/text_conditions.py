@@ -30,8 +30,7 @@ from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.encoder_description import FUSION
 from termwise.index.field_texts import unpack
-from termwise.text import Analyzer, unknown_token
-from termwise.text.words_around import word_around
+from termwise.text import Analyzer
 
 Words = str | Sequence[str]
 """A word or phrase, or several."""
@@ -127,6 +126,8 @@ class TextReader:
                 facts=facts,
                 fixes=["omit it"],
             )
+        from termwise.text import unknown_token
+
         if unknown_token(self._analyzer) in analysis.tokens:
             raise ParameterError(
                 "the analyzer of the index does not know a word of this phrase, and cannot tell it from others",
@@ -327,5 +328,7 @@ def _places(tokens: list[str], phrase: list[str]) -> Iterator[int]:
 def _edges(text: str, spans: npt.NDArray[np.int32], first: int, last: int) -> tuple[int, int]:
     """Return the number of characters of the words around tokens, before the first token and after the last one."""
     start, end = int(spans[first][0]), int(spans[last][1])
+    from termwise.text.words_around import word_around
+
     before, after = word_around(text, start, end)
     return start - before, after - end

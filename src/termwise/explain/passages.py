@@ -14,8 +14,6 @@ from itertools import accumulate
 from operator import attrgetter
 from typing import NamedTuple
 
-from rich.cells import get_character_cell_size
-
 ELLIPSIS = "…"
 _BEFORE, _AFTER = f"{ELLIPSIS} ", f" {ELLIPSIS}"
 
@@ -304,6 +302,10 @@ def _collapsed_lengths(text: str, positions: Iterable[int]) -> dict[int, int]:
 
 def _cells(line: str) -> Sequence[int]:
     """Return the number of terminal cells before each character, and the total."""
+    if line.isascii() and line.isprintable():
+        return range(len(line) + 1)
+    from rich.cells import get_character_cell_size
+
     widths = {character: get_character_cell_size(character) for character in set(line)}
     if set(widths.values()) <= {1}:
         return range(len(line) + 1)

@@ -1,26 +1,44 @@
 """Filters on the attributes of documents, and facets: counts of their values."""
 
-from termwise.filters.evaluation import as_filter, rows_allowed
-from termwise.filters.expressions import (
-    And,
-    Between,
-    Equals,
-    Exists,
-    Filter,
-    Greater,
-    GreaterOrEqual,
-    In,
-    Less,
-    LessOrEqual,
-    Not,
-    NotEquals,
-    NotIn,
-    Or,
-)
-from termwise.filters.facets import Range, ValueCount, facet_counts, range_counts
-from termwise.filters.json_form import filter_from_json, filter_to_json
-from termwise.filters.parser import parse_filter
-from termwise.filters.types import check_filter
+from typing import TYPE_CHECKING
+
+from termwise.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from termwise.filters.evaluation import as_filter, rows_allowed
+    from termwise.filters.expressions import (
+        And,
+        Between,
+        Equals,
+        Exists,
+        Filter,
+        Greater,
+        GreaterOrEqual,
+        In,
+        Less,
+        LessOrEqual,
+        Not,
+        NotEquals,
+        NotIn,
+        Or,
+    )
+    from termwise.filters.facets import Range, ValueCount, facet_counts, range_counts
+    from termwise.filters.json_form import filter_from_json, filter_to_json
+    from termwise.filters.parser import parse_filter
+    from termwise.filters.types import check_filter
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "evaluation": "as_filter rows_allowed",
+            "expressions": "And Between Equals Exists Filter Greater GreaterOrEqual In Less LessOrEqual "
+            "Not NotEquals NotIn Or",
+            "facets": "Range ValueCount facet_counts range_counts",
+            "json_form": "filter_from_json filter_to_json",
+            "parser": "parse_filter",
+            "types": "check_filter",
+        },
+    )
 
 __all__ = [
     "And",
@@ -48,7 +66,3 @@ __all__ = [
     "range_counts",
     "rows_allowed",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -1,11 +1,28 @@
 """On-disk index: format, writer, reader and verification."""
 
-from termwise.index.container import IndexFile
-from termwise.index.manifest import Manifest
-from termwise.index.manifest_records import QuantiserRecord, SegmentRecord
-from termwise.index.reader import Index
-from termwise.index.verification import Damage, verify
-from termwise.index.writer import IndexWriter
+from typing import TYPE_CHECKING
+
+from termwise.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from termwise.index.container import IndexFile
+    from termwise.index.manifest import Manifest
+    from termwise.index.manifest_records import QuantiserRecord, SegmentRecord
+    from termwise.index.reader import Index
+    from termwise.index.verification import Damage, verify
+    from termwise.index.writer import IndexWriter
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "container": "IndexFile",
+            "manifest": "Manifest",
+            "manifest_records": "QuantiserRecord SegmentRecord",
+            "reader": "Index",
+            "verification": "Damage verify",
+            "writer": "IndexWriter",
+        },
+    )
 
 __all__ = [
     "Damage",
@@ -17,7 +34,3 @@ __all__ = [
     "SegmentRecord",
     "verify",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__

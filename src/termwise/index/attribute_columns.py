@@ -13,11 +13,25 @@ from termwise.attributes.dates import EARLIEST, LATEST
 from termwise.attributes.field_types import FIELD_TYPES, FieldType, attribute_value
 from termwise.attributes.schema import MOST_FIELDS, Schema
 from termwise.errors import CorruptIndexError
-from termwise.index.attribute_spill import COLUMN_SECTIONS, MISSING
 from termwise.index.container import Container, corrupt
 from termwise.index.string_table import SECTIONS as STRING_SECTIONS
 from termwise.index.string_table import StringTable
 from termwise.records import AttributeValue
+
+KIND = "attributes"
+
+COLUMN_SECTIONS: dict[FieldType, int] = {
+    "boolean": 1,
+    "integer": 2,
+    "float": 2,
+    "date": 2,
+    "keyword": 1 + STRING_SECTIONS,
+    "keywords": 2 + STRING_SECTIONS,
+}
+"""Number of sections of a column of each type."""
+
+MISSING = 2
+"""Number of a missing value in a column of booleans."""
 
 Mask = npt.NDArray[np.bool_]
 

@@ -19,29 +19,15 @@ import numpy.typing as npt
 from termwise.attributes.dates import iso
 from termwise.attributes.field_types import FIELD_TYPES, FieldType, Stored
 from termwise.attributes.schema import Schema, SchemaInference
+from termwise.index.attribute_columns import COLUMN_SECTIONS, KIND, MISSING
 from termwise.index.container import ContainerWriter, IndexFile, discard, storage_errors
 from termwise.index.spill import ArraySpill
 from termwise.index.string_table import SECTIONS as STRING_SECTIONS
 from termwise.index.string_table import write_strings
 from termwise.records import Attributes, AttributeValue
 
-KIND = "attributes"
-
-COLUMN_SECTIONS: dict[FieldType, int] = {
-    "boolean": 1,
-    "integer": 2,
-    "float": 2,
-    "date": 2,
-    "keyword": 1 + STRING_SECTIONS,
-    "keywords": 2 + STRING_SECTIONS,
-}
-"""Number of sections of a column of each type."""
-
 DEFAULT_MEMORY = 1 << 28
 """Bytes of strings to hold before they are sorted and written to a temporary file."""
-
-MISSING = 2
-"""Number of a missing value in a column of booleans."""
 
 _ENTRY = struct.Struct("<II")  # bytes of a string, and its number in the run
 

@@ -21,7 +21,7 @@ from termwise.index.folder import FolderWriter
 from termwise.index.identifiers import Identifiers
 from termwise.index.manifest_records import BLOCK_BITS, MAX_DOCUMENTS, MAX_POSTINGS, SegmentRecord
 from termwise.index.quantiser import Quantiser, WeightRange
-from termwise.index.segment import SegmentPlan, distinct_terms, write_segment
+from termwise.index.segment_writer import SegmentPlan, distinct_terms, write_segment
 from termwise.index.spill import RowSpill, ranges_within
 from termwise.index.string_table import SECTIONS, write_strings
 from termwise.index.texts import TextSpill

@@ -11,8 +11,8 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from termwise.index.attribute_columns import KIND as ATTRIBUTES
 from termwise.index.attribute_columns import AttributeColumns
-from termwise.index.attribute_spill import KIND as ATTRIBUTES
 from termwise.index.deletions import KIND as DELETIONS
 from termwise.index.deletions import LiveRows
 from termwise.index.document_vectors import KIND as VECTORS

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -41,6 +40,8 @@ class ArraySpill:
     def __init__(self, path: Path, dtype: npt.DTypeLike) -> None:
         self._path = path
         self._dtype = np.dtype(dtype)
+        from tempfile import SpooledTemporaryFile
+
         self._file = SpooledTemporaryFile(IN_MEMORY, "w+b", dir=str(path.parent))  # noqa: SIM115
 
     def add(self, values: npt.NDArray[np.generic]) -> None:

@@ -6,13 +6,8 @@ import ctypes
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
-from numba.np.numpy_support import carray
 
-from termwise.kernels.jit import Array
+from termwise.kernels.jit import Array, on_load
 
 
 def address_of(array: Array) -> int:
@@ -35,24 +30,6 @@ def array_at(address: int, length: int, dtype: Any) -> Array:
     )
 
 
-def _to_pointer(context: Any, address: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
-
-    return types.voidptr(types.int64), generate
-
-
-_pointer: Any = intrinsic(_to_pointer)
-
-
-@overload(array_at)
-def _compiled_array_at(address: Any, length: Any, dtype: Any) -> Any:
-    def array(address: Any, length: Any, dtype: Any) -> Any:
-        return carray(_pointer(address), (length,), dtype)
-
-    return array
-
-
 def prefetch(address: int) -> None:
     """Load the memory at an address into the cache of the processor while other work goes on; no address is invalid.
 
@@ -61,24 +38,45 @@ def prefetch(address: int) -> None:
     """
 
 
-def _to_prefetch(context: Any, address: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        flag = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flag, flag, flag])
-        function = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
-        read, keep, data = flag(0), flag(3), flag(1)
-        builder.call(function, [builder.inttoptr(arguments[0], cgutils.voidptr_t), read, keep, data])
-        return context.get_dummy_value()
+@on_load
+def _extend_numba() -> None:
+    """Teach numba these functions."""
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.extending import intrinsic, overload
+    from numba.np.numpy_support import carray
 
-    return types.none(types.int64), generate
+    def to_pointer(context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], cgutils.voidptr_t)
 
+        return types.voidptr(types.int64), generate
 
-_prefetch: Any = intrinsic(_to_prefetch)
+    def to_prefetch(context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            flag = ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flag, flag, flag])
+            function = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
+            read, keep, data = flag(0), flag(3), flag(1)
+            builder.call(function, [builder.inttoptr(arguments[0], cgutils.voidptr_t), read, keep, data])
+            return context.get_dummy_value()
 
+        return types.none(types.int64), generate
 
-@overload(prefetch)
-def _compiled_prefetch(address: Any) -> Any:
-    def announce(address: Any) -> Any:
-        _prefetch(address)
+    pointer: Any = intrinsic(to_pointer)
+    announced: Any = intrinsic(to_prefetch)
 
-    return announce
+    @overload(array_at)
+    def compiled_array_at(address: Any, length: Any, dtype: Any) -> Any:
+        def array(address: Any, length: Any, dtype: Any) -> Any:
+            return carray(pointer(address), (length,), dtype)
+
+        return array
+
+    @overload(prefetch)
+    def compiled_prefetch(address: Any) -> Any:
+        def announce(address: Any) -> Any:
+            announced(address)
+
+        return announce

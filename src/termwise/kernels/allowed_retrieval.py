@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from termwise.kernels import plain
 from termwise.kernels.addresses import array_at
-from termwise.kernels.jit import Array, compiled
+from termwise.kernels.jit import Array, compiled, compiled_or
 from termwise.kernels.retrieval import INTACT, largest_of, numbers_of, offer, ordinal_of, results_of
 
 GROUP = 64
@@ -31,7 +32,7 @@ def count_bits(word: Any) -> Any:
     return np.int64((word + (word >> np.uint64(32))) & np.uint64(127))
 
 
-@compiled
+@compiled_or(plain.count_postings)
 def count_postings(views: Array, query_terms: Array) -> int:
     """Return the number of postings of the query terms in all segments; any number for damaged ones."""
     postings = 0
@@ -96,7 +97,7 @@ def _add_postings(view: Any, terms: Array, query_weights: Array, sums: Array) ->
     return True
 
 
-@compiled
+@compiled_or(plain.retrieve_allowed)
 def retrieve_allowed(
     views: Array,
     query_terms: Array,

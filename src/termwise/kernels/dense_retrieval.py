@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from termwise.kernels.jit import Array, compiled
+from termwise.kernels import plain
+from termwise.kernels.jit import Array, compiled_or
 
 LARGEST_SUM = (1 << 31) - 1
 """Bound for the sum of products of one row of digits and a window."""
 
 
-@compiled
+@compiled_or(plain.score)
 def score(starts: Array, rows: Array, scales: Array, digits: Array, bits: int, scores: Array) -> None:
     """Score documents by their best window; agrees with `reference.dense_retrieval.score`.
 

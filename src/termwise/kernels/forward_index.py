@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from termwise.kernels.jit import Array, compiled
+from termwise.kernels import plain
+from termwise.kernels.jit import Array, compiled, compiled_or
 
 OK = 0
 CORRUPT = 1
@@ -59,7 +60,7 @@ def _search(
     return score
 
 
-@compiled
+@compiled_or(plain.score_rows)
 def score_rows(
     indptr: Array,
     terms: Array,

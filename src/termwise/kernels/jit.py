@@ -1,13 +1,14 @@
-"""Compilation of kernels with numba. This module does not import numba; the first kernel does."""
+"""Compilation of kernels with numba, which is imported when a kernel first needs it."""
 
 from __future__ import annotations
 
-import secrets
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache, partial
-from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
+from functools import cached_property, partial, update_wrapper
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
 import numpy.typing as npt
 
@@ -17,6 +18,12 @@ Result = TypeVar("Result")
 Array: TypeAlias = npt.NDArray[Any]
 """An array; the docstring of the kernel states its type and shape."""
 
+PLAIN_SECONDS = 0.5
+"""Time that plain functions may take in a process before numba is imported; the import takes about as long."""
+
+kernels: list[Kernel[..., Any]] = []
+"""All kernels of the modules that are imported."""
+
 _callbacks: list[Callable[[], None]] = []
 
 _compiling: list[float] = []
@@ -25,26 +32,129 @@ _compiling: list[float] = []
 _finished = [0.0]
 """Seconds of all finished compilations."""
 
+_extensions: list[Callable[[], None]] = []
+"""Functions to call when numba is imported."""
 
-def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile a kernel: cached on disk, without the GIL, without fast-math, without parallel loops.
+_lock = threading.RLock()
 
-    Strict arithmetic in a fixed order gives the same bits on every machine. If neither the package nor the cache folder
-    of the user can be written, or the disk is full, each process compiles the kernels itself. Processes may compile at
-    the same time; see `use_unique_names`.
+_loaded = False
+
+_plain_seconds = 0.0
+"""Seconds of all calls of plain functions."""
+
+
+class Kernel(Generic[Parameters, Result]):
+    """Function that numba compiles when it is first called.
+
+    The code is cached on disk, and runs without the GIL, without fast-math, without parallel loops: strict arithmetic
+    in a fixed order gives the same bits on every machine. If neither the package nor the cache folder of the user can
+    be written, or the disk is full, each process compiles the kernels itself. Processes may compile at the same time;
+    see `use_unique_names`.
+
+    Parameters
+    ----------
+    function : callable
+    plain : callable, optional
+        Function with the same arguments and results that needs no numba. It is called until numba is imported for
+        other reasons, or such calls have taken `PLAIN_SECONDS`: so a process with one query ends before numba would
+        be imported. It also takes over if numba cannot compile.
     """
-    from numba import njit
 
-    _listen_to_numba()
-    try:
-        made: Any = njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no folder for the cache
-        made = njit(nogil=True)(function)
-    else:
-        if hasattr(made, "_cache"):  # with NUMBA_DISABLE_JIT=1, it is the function itself
-            use_unique_names(made._cache._cache_file)
-            made._cache._guard_against_spurious_io_errors = partial(suppress, OSError)
-    return cast(Callable[Parameters, Result], made)
+    def __init__(
+        self,
+        function: Callable[Parameters, Result],
+        plain: Callable[Parameters, Result] | None = None,
+    ) -> None:
+        self.py_func, self.plain = function, plain
+        self._call: Callable[Parameters, Result] = self._first if plain is None else self._plainly
+        update_wrapper(self, function)
+        kernels.append(self)
+
+    def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        """Return the result of the function."""
+        return self._call(*args, **kwargs)
+
+    @cached_property
+    def compiled(self) -> Any:
+        """The dispatcher of numba."""
+        load()
+        from numba import njit
+
+        made: Any
+        with _lock:
+            try:
+                made = njit(cache=True, nogil=True)(self.py_func)
+            except RuntimeError:  # no folder for the cache
+                return njit(nogil=True)(self.py_func)
+            if hasattr(made, "_cache"):  # with NUMBA_DISABLE_JIT=1, it is the function itself
+                use_unique_names(made._cache._cache_file)
+                made._cache._guard_against_spurious_io_errors = partial(suppress, OSError)
+        return made
+
+    def _first(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        result: Result = self.compiled(*args, **kwargs)
+        self._call = self.compiled
+        return result
+
+    def _plainly(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        global _plain_seconds
+        assert self.plain is not None
+        if _loaded or "numba" in sys.modules or _plain_seconds > PLAIN_SECONDS:
+            try:
+                return self._first(*args, **kwargs)
+            except MemoryError:
+                raise
+            except Exception as error:  # of numba or of its cache: kernels raise none
+                warn(f"numba cannot be used, searches are slower: {type(error).__name__}: {error}")
+                self._call = self.plain
+        begin = time.perf_counter()
+        result = self.plain(*args, **kwargs)
+        _plain_seconds += time.perf_counter() - begin
+        return result
+
+
+def compiled(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]:
+    """Make a kernel of a function."""
+    return Kernel(function)
+
+
+def compiled_or(
+    plain: Callable[Parameters, Result],
+) -> Callable[[Callable[Parameters, Result]], Kernel[Parameters, Result]]:
+    """Make a kernel of a function that `plain` replaces while numba is not imported."""
+    return partial(Kernel, plain=plain)
+
+
+def warn(message: str) -> None:
+    """Warn once about a failure of numba."""
+    import warnings
+
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+def on_load(function: Callable[[], None]) -> Callable[[], None]:
+    """Call a function when numba is imported, before the first kernel is compiled."""
+    _extensions.append(function)
+    return function
+
+
+def load() -> None:
+    """Import numba, so that every kernel is compiled at its next call."""
+    global _loaded
+    with _lock:
+        if _loaded:
+            return
+        from numba import types
+        from numba.extending import typeof_impl
+
+        def typeof_kernel(kernel: Kernel[..., Any], context: object) -> Any:
+            return types.Dispatcher(kernel.compiled)
+
+        typeof_impl.register(Kernel, typeof_kernel)
+        _listen_to_numba()
+        for extend in _extensions:
+            extend()
+        _loaded = True
 
 
 @contextmanager
@@ -66,7 +176,6 @@ def compilation_seconds() -> float:
     return _finished[0]
 
 
-@cache
 def _listen_to_numba() -> None:
     """Register a listener that calls the callbacks when numba compiles, and measures the time."""
     from numba.core.event import Listener, register
@@ -97,6 +206,8 @@ def use_unique_names(file: Any) -> None:
     file : numba.core.caching.IndexDataCacheFile
         Cache of one kernel; changed in place.
     """
+    import secrets
+
     numbered = file._data_name
 
     def named(number: int) -> str:

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from termwise.kernels import plain
 from termwise.kernels.addresses import array_at, prefetch
-from termwise.kernels.jit import Array, compiled
+from termwise.kernels.jit import Array, compiled, compiled_or
 
 ORDINAL_BITS = 24
 """Least number of low bits of a key; a segment has at most ``2**24`` documents."""
@@ -283,7 +284,7 @@ def _sort_blocks(bounds: Array, queue: Array) -> int:
     return shift
 
 
-@compiled
+@compiled_or(plain.retrieve_segments)
 def retrieve_segments(
     views: Array,
     query_terms: Array,

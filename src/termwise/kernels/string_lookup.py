@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from termwise.kernels.jit import Array, compiled
+from termwise.kernels import plain
+from termwise.kernels.jit import Array, compiled, compiled_or
 
 ABSENT = -1
 CORRUPT = -2
@@ -22,7 +23,7 @@ def _compare(data: Array, first: Any, last: Any, other: Array, start: Any, stop:
     return difference
 
 
-@compiled
+@compiled_or(plain.find_string)
 def find_string(data: Array, offsets: Array, by_bytes: Array, key: Array) -> int:
     """Find a string by bisection.
 
@@ -63,7 +64,7 @@ def find_string(data: Array, offsets: Array, by_bytes: Array, key: Array) -> int
     return ABSENT
 
 
-@compiled
+@compiled_or(plain.find_strings)
 def find_strings(data: Array, offsets: Array, by_bytes: Array, keys: Array, bounds: Array) -> Array:
     """Find several strings; see `find_string`.
 

@@ -14,7 +14,8 @@ import math
 
 import numpy as np
 
-from termwise.kernels.jit import Array, compiled
+from termwise.kernels import plain
+from termwise.kernels.jit import Array, compiled, compiled_or
 
 
 @compiled
@@ -50,7 +51,7 @@ def row_lengths(indptr: Array, counts: Array) -> Array:
     return lengths
 
 
-@compiled
+@compiled_or(plain.lucene_idf)
 def lucene_idf(document_frequencies: Array, n_documents: int) -> Array:
     """Return the idf of Lucene's BM25 for each term; agrees with `reference.lucene_idf`.
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from termwise.errors import UnknownIdError
-from termwise.search.mixture import Mixture, MixtureMatches
 from termwise.search.parts import Ordinals
-from termwise.search.single_index import IndexMatches, SingleIndex
 from termwise.validation import check_names
 
-Backend = SingleIndex | Mixture
+if TYPE_CHECKING:
+    from termwise.search.mixture import Mixture, MixtureMatches
+    from termwise.search.single_index import IndexMatches, SingleIndex
 
-Matches = IndexMatches | MixtureMatches
+Backend: TypeAlias = "SingleIndex | Mixture"
+
+Matches: TypeAlias = "IndexMatches | MixtureMatches"
 """Documents that match a query."""
 
 

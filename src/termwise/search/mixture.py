@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -40,9 +40,6 @@ from termwise.errors import (
     MissingFileError,
     ParameterError,
 )
-from termwise.explain.explainer import explain, with_ranks
-from termwise.explain.explanation import Explanation
-from termwise.explain.mixture import NO_TEXT, centred_explanation, mean_weights, mixed_explanation
 from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.reader import ATTEMPTS
@@ -61,6 +58,9 @@ from termwise.search.request import Search
 from termwise.search.single_index import SingleIndex
 from termwise.storage.folder_path import FolderPath
 from termwise.validation import check, is_finite_number, is_integer
+
+if TYPE_CHECKING:
+    from termwise.explain.explanation import Explanation
 
 BATCH = 1 << 14
 """Documents per batch when identifiers are compared."""
@@ -397,6 +397,9 @@ class MixtureMatches:
         self, doc_ids: Sequence[str], ordinals: Ordinals, competitors: int | None, centred: bool
     ) -> list[Explanation]:
         """Explain the score of each document as a sum over the terms of all parts; see `Results.explain`."""
+        from termwise.explain.explainer import explain, with_ranks
+        from termwise.explain.mixture import mixed_explanation
+
         mixture = self.mixture
         by_part = [
             explain(part.index, part.encoder, vector, self.query.text, doc_ids, ordinals, mixture.index)
@@ -425,6 +428,8 @@ class MixtureMatches:
 
     def _centred(self, explanations: Sequence[Explanation]) -> list[Explanation]:
         """Subtract the mean of each term over the candidates from its contributions."""
+        from termwise.explain.mixture import NO_TEXT, centred_explanation, mean_weights
+
         means = {}
         for part, vector, scale in zip(
             self.mixture.parts, self.query.vectors, self.normalisations, strict=True

@@ -29,9 +29,7 @@ from termwise._version import __version__
 from termwise.errors import CorruptIndexError, MissingFileError, NewerFormatError, NotAnIndexError
 from termwise.index import Index
 from termwise.index.container import storage_errors
-from termwise.index.folder import publish_staged, staged_manifest
 from termwise.index.manifest import Manifest
-from termwise.storage.atomic_file import sync_folder, write_bytes_whole
 from termwise.storage.manifest_json import (
     Misfit,
     expect_choice,
@@ -104,6 +102,8 @@ class MixtureManifest:
 
     def write(self, folder: Path) -> None:
         """Write or replace the file in one atomic step that survives a crash; a link is replaced, not followed."""
+        from termwise.storage.atomic_file import sync_folder, write_bytes_whole
+
         data = sealed({"format": FORMAT, "version": VERSION, **asdict(self)})
         write_bytes_whole(folder / NAME, data, follow_link=False)
         with storage_errors(folder):
@@ -162,6 +162,8 @@ def part_manifest(folder: Path, part: PartRecord) -> Manifest:
     MissingFileError, NotAnIndexError, NewerFormatError
         See `Manifest.read`.
     """
+    from termwise.index.folder import staged_manifest
+
     path = folder / part.folder
     try:
         # A commit may rename the staged manifest at any time, so it is looked for first.
@@ -193,6 +195,8 @@ def finish_commit(folder: Path) -> MixtureManifest:
 
     The caller holds the lock of the mixture.
     """
+    from termwise.index.folder import publish_staged, staged_manifest
+
     mixture = MixtureManifest.read(folder)
     for part in mixture.parts:
         if staged_manifest(folder / part.folder, part.sha256) is not None:

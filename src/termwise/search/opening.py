@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from termwise.errors import IndexFormatError, MissingFileError
-from termwise.index import Damage, Index
-from termwise.index import verify as verify_index
-from termwise.index.reader import ATTEMPTS
-from termwise.index.verification import damages_of
+from termwise.index.reader import ATTEMPTS, Index
 from termwise.progress import Progress, no_progress
-from termwise.search.backend import Backend
-from termwise.search.mixture import Mixture
 from termwise.search.mixture_folder import MixtureManifest, is_mixture, part_manifest
 from termwise.search.searcher import Searcher
 from termwise.search.single_index import SingleIndex
 from termwise.validation import check_path
 
+if TYPE_CHECKING:
+    from termwise.index import Damage
+
 
 def open_searcher(path: str | Path) -> Searcher:
     """Open the folder of an index or of a mixture for searching; see `termwise.open`."""
     check_path("the index", path)
-    backend: Backend = Mixture.open(Path(path)) if is_mixture(path) else SingleIndex(Index.open(path))
-    return Searcher(backend)
+    if not is_mixture(path):
+        return Searcher(SingleIndex(Index.open(path)))
+    from termwise.search.mixture import Mixture
+
+    return Searcher(Mixture.open(Path(path)))
 
 
 def verify(path: str | Path, *, progress: Progress = no_progress) -> list[Damage]:
@@ -47,6 +49,10 @@ def verify(path: str | Path, *, progress: Progress = no_progress) -> list[Damage
         If ``mixture.json`` or the manifest of an index is missing, foreign or damaged, a part has changed since the
         mixture was built, or the parts hold different documents.
     """
+    from termwise.index import verify as verify_index
+    from termwise.index.verification import damages_of
+    from termwise.search.mixture import Mixture
+
     check_path("the index", path)
     if not is_mixture(path):
         return verify_index(path, progress=progress)

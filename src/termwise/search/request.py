@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from termwise.engine.allowed_documents import FilterLike
 from termwise.engine.graph_retrieval import MOST_WINDOWS
 from termwise.engine.query_settings import DEFAULT, QuerySettings
 from termwise.engine.text_conditions import Words
 from termwise.errors import ParameterError
-from termwise.filters import Range
 from termwise.fixes import Code, Fix
 from termwise.records import ExcludedDocuments, Query
 from termwise.validation import check, check_flag, check_names, is_integer
 from termwise.weights import TermWeights
+
+if TYPE_CHECKING:
+    from termwise.filters import Range
 
 MOST_RESULTS = 1 << 40
 """Largest number of results that is passed on; more than any index has."""

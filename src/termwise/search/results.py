@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -15,20 +15,20 @@ from termwise.engine.result_order import Best, ResultOrder
 from termwise.engine.retrieval import candidate_ordinals, documents_in_order
 from termwise.engine.text_conditions import TextConditions
 from termwise.errors import ParameterError
-from termwise.explain.explainer import with_conditions
-from termwise.explain.explanation import Explanation
-from termwise.filters import ValueCount, as_filter
 from termwise.fixes import Code, Fix
 from termwise.records import Query, Ranking
 from termwise.search.backend import Backend, Matches, find_documents
 from termwise.search.hits import Hit, hits_of
 from termwise.search.parts import EncodedQuery, Floats, Ordinals, PartEncoding
-from termwise.search.query_syntax import parse_query
 from termwise.search.request import MOST_RESULTS, Search
 from termwise.search.single_index import SingleIndex
-from termwise.search.snippets import Snippet, snippets_of
-from termwise.search.suggestions import Suggestion, suggestions
 from termwise.validation import is_integer
+
+if TYPE_CHECKING:
+    from termwise.explain.explanation import Explanation
+    from termwise.filters import ValueCount
+    from termwise.search.snippets import Snippet
+    from termwise.search.suggestions import Suggestion
 
 MOST_COMPARED = 1000
 """Number of the best matches of a text among which documents with the same text are looked for, before matches are
@@ -60,6 +60,9 @@ class Results:
         self.filter, self.must, self.must_not = search.filter, tuple(search.must), tuple(search.must_not)
         example = None
         if search.syntax and search.query is not None:
+            from termwise.filters import as_filter
+            from termwise.search.query_syntax import parse_query
+
             parsed = parse_query(self.text, schema)
             self.text = parsed.query
             self.must, self.must_not = self.must + parsed.must, self.must_not + parsed.must_not
@@ -287,6 +290,8 @@ class Results:
         if self.search.like is not None or self.search.like_text is not None:
             name = self.search.like or "text"
             explanations = [replace(explanation, example=name) for explanation in explanations]
+        from termwise.explain.explainer import with_conditions
+
         return with_conditions(explanations, self.conditions, self._backend.index)
 
     def hits(self, *, show: Sequence[str] | None = None, texts: bool = True) -> list[Hit]:
@@ -337,6 +342,8 @@ class Results:
         >>> found.text, [found.text[start:end] for start, end in found.spans], found.before
         ('sorted lists takes one pass.', ['sorted', 'lists'], 31)
         """
+        from termwise.search.snippets import snippets_of
+
         doc_ids = self.ranking.doc_ids if doc_ids is None else doc_ids
         part = self._encoding_of(self._backend.words)
         return snippets_of(
@@ -355,6 +362,8 @@ class Results:
         backend = self._backend.suggesting
         if backend.similar_terms is None or self.search.like is not None or self.search.like_text is not None:
             return []
+        from termwise.search.suggestions import suggestions
+
         return suggestions(backend.similar_terms, self._encoding_of(backend).encoder, self.text)
 
     def _encoding_of(self, backend: SingleIndex) -> PartEncoding:

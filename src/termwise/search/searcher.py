@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from termwise.engine.allowed_documents import FilterLike
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.text_conditions import Words
 from termwise.errors import ParameterError
-from termwise.explain.explanation import Explanation
 from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.progress import Progress, no_progress
@@ -22,17 +21,19 @@ from termwise.records import AttributeValue, ExcludedDocuments, Exclusion, Query
 from termwise.search.backend import Backend, find_documents
 from termwise.search.candidates import rank_candidates
 from termwise.search.hits import Hit, hits_of
-from termwise.search.mixture import Mixture, MixtureMatches
 from termwise.search.mixture_folder import DEPTH
 from termwise.search.parts import Part
 from termwise.search.request import Search, checked_k, query_text
 from termwise.search.results import Results
 from termwise.search.single_index import SingleIndex
-from termwise.search.suggestions import Completion, Suggestion, completions
 from termwise.search.timed_run import TimedRanking, TimedRun, timed_run
 from termwise.text import Analyzer
 from termwise.validation import check, check_count, check_run, check_threads
 from termwise.weights import TermWeights
+
+if TYPE_CHECKING:
+    from termwise.explain.explanation import Explanation
+    from termwise.search.suggestions import Completion, Suggestion
 
 _OF_A_RUN = (
     "query",
@@ -150,6 +151,8 @@ class Searcher:
                     fixes=[Fix.call("termwise.open", Code("path"))],
                 )
             parts.append(Part(name, backend, weight))
+        from termwise.search.mixture import Mixture
+
         return cls(Mixture(parts, depth=depth))
 
     def __repr__(self) -> str:
@@ -382,6 +385,8 @@ class Searcher:
         ParameterError
             If this is not a mixture.
         """
+        from termwise.search.mixture import MixtureMatches
+
         checked, excluded = checked_queries(queries, None, exclude)
         results = Results(self.backend, Search())
         rankings: list[list[Ranking]] = [[] for _ in self.parts]
@@ -499,6 +504,8 @@ class Searcher:
         check("text", text, isinstance(text, str), "the beginning of a query")
         check_count("n", n)
         similar = self.backend.suggesting.similar_terms
+        from termwise.search.suggestions import completions
+
         return [] if similar is None else completions(similar, text, n)
 
     def attributes(self, doc_ids: Sequence[str]) -> list[dict[str, AttributeValue]]:

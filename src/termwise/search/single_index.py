@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -20,13 +20,14 @@ from termwise.engine.similar_terms import SimilarTerms
 from termwise.engine.subwords import SimilarPieces
 from termwise.engine.text_conditions import TextReader
 from termwise.errors import ParameterError
-from termwise.explain.explainer import explain, with_ranks
-from termwise.explain.explanation import Explanation
 from termwise.fixes import Code, Fix
 from termwise.index import Index
-from termwise.index.vector_graph import VectorGraph
 from termwise.search.parts import Allowed, EncodedQuery, Ordinals, Part, PartEncoding
 from termwise.search.request import Search
+
+if TYPE_CHECKING:
+    from termwise.explain.explanation import Explanation
+    from termwise.index.vector_graph import VectorGraph
 
 
 @final
@@ -211,6 +212,8 @@ class IndexMatches:
                 facts=[("index", self.index.path)],
                 fixes=[Fix.omit("centred")],
             )
+        from termwise.explain.explainer import explain, with_ranks
+
         (part,), (vector,) = self.query.parts, self.query.vectors
         explanations = explain(self.index, part.encoder, vector, self.query.text, doc_ids, ordinals)
         if competitors is None:

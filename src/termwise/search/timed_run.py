@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +47,8 @@ def timed_run(
     """
     rankings: list[Ranking] = []
     seconds: list[tuple[float, float]] = []
+    from concurrent.futures import ThreadPoolExecutor
+
     pool = ThreadPoolExecutor(threads)
     try:
         results = map(rank, queries) if threads == 1 else pool.map(rank, queries)

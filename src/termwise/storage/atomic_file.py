@@ -12,13 +12,11 @@ import fcntl
 import gzip
 import os
 import re
-import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from secrets import token_hex
 from typing import BinaryIO, cast
 
 from termwise.errors import StorageError
@@ -176,6 +174,8 @@ def remove_abandoned(folder: Path, names: re.Pattern[str]) -> None:
 def remove(path: Path) -> None:
     """Remove a file, a link, or a folder with its content, as far as the system permits."""
     if path.is_dir() and not path.is_symlink():
+        import shutil
+
         shutil.rmtree(path, ignore_errors=True)
     else:
         with suppress(OSError):
@@ -202,7 +202,7 @@ def _temporary(target: Path, mode: int = 0o666) -> Iterator[tuple[BinaryIO, Path
     """Open a temporary file beside a file; it is removed at the end unless it was renamed."""
     remove_abandoned(target.parent, re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.tmp"))
     while True:
-        temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
+        temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
         try:
             with open(temporary, "xb", opener=partial(os.open, mode=mode)) as raw:
                 if lock_temporary(raw.fileno(), temporary):

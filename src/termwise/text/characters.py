@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -81,7 +81,7 @@ def character_table() -> CharacterTable:
     classes = np.zeros(_CODE_POINTS, dtype=np.uint8)
     lower = np.arange(_CODE_POINTS, dtype=np.uint32)
     numbers: dict[tuple[str, str], int] = {("-", "-"): 0}
-    table = resources.files("termwise.text").joinpath(f"unicode-{UNICODE_VERSION}.txt")
+    table = Path(__file__).with_name(f"unicode-{UNICODE_VERSION}.txt")
     for line in table.read_text(encoding="ascii").splitlines():
         if line.startswith("#"):
             continue

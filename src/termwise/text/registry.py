@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
+from functools import cache
 from types import MappingProxyType
 
 from termwise.display.safe_text import shown
@@ -11,12 +11,6 @@ from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatch
 from termwise.fixes import Fix
 from termwise.text.analyzer import Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
-from termwise.text.cjk import CjkWords, one_width
-from termwise.text.cleaned_analyzer import NAME as CLEANED
-from termwise.text.cleaned_analyzer import CleanedAnalyzer
-from termwise.text.code_words import CodeWords
-from termwise.text.languages import LANGUAGES, PersianWords
-from termwise.text.library_analyzer import LIBRARY_ANALYZERS, LibraryAnalyzer
 from termwise.text.standard_words import StandardWords
 from termwise.text.token_filters import (
     ENGLISH_CLITICS,
@@ -30,7 +24,6 @@ from termwise.text.token_filters import (
 )
 from termwise.text.tokenizer import UnicodeWords, WhitespaceWords, WordTokenizer
 from termwise.text.word_analyzer import WordAnalyzer
-from termwise.text.wordpiece import WordPieceAnalyzer
 from termwise.validation import check
 
 _STOP = stop_words("lucene-english")
@@ -48,6 +41,29 @@ _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyT
             StandardWords(),
             (STRAIGHT_APOSTROPHES, LOWER_CASE, _LONG_STOP, ENGLISH_CLITICS, SIMPLE_LEMMA, _LONG_STOP),
         ),
+    }
+)
+"""Tokenizer and steps of the analyzers that most indexes have."""
+
+_CLEANED = "wordpiece-clean"
+_PIECES = ("wordpiece", _CLEANED, "bert-token", "scibert-token")
+_GROUP = "termwise.analyzers"
+_WITHOUT_VOCABULARY = "scibert-token"
+_ADDED: Mapping[str, WordStep] = MappingProxyType(
+    {"lower": LOWER_CASE, "stop": _STOP, "porter": PORTER, "snowball": snowball("english")}
+)
+_LIBRARIES = ("chinese", "japanese", "lemmas")
+
+
+@cache
+def _all_words() -> Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]]:
+    """Return tokenizer and steps of all analyzers of words; importing some takes long."""
+    from termwise.text.cjk import CjkWords, one_width
+    from termwise.text.code_words import CodeWords
+    from termwise.text.languages import LANGUAGES, PersianWords
+
+    return {
+        **_WORDS,
         "code": (CodeWords(), (LOWER_CASE,)),
         "cjk": (CjkWords(), (WordStep("one-width", one_width), LOWER_CASE, stop_words("lucene-cjk"))),
         **{
@@ -55,19 +71,19 @@ _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyT
             for name, steps in LANGUAGES.items()
         },
     }
-)
-_PIECES = ("wordpiece", CLEANED, "bert-token", "scibert-token")
-_GROUP = "termwise.analyzers"
-_WITHOUT_VOCABULARY = "scibert-token"
-_ADDED: Mapping[str, WordStep] = MappingProxyType(
-    {"lower": LOWER_CASE, "stop": _STOP, "porter": PORTER, "snowball": snowball("english")}
-)
-_STEPS: Mapping[str, WordStep] = MappingProxyType(
-    {
+
+
+def _known(name: str) -> tuple[WordTokenizer, tuple[WordStep, ...]] | None:
+    """Return tokenizer and steps of an analyzer of words."""
+    return _WORDS.get(name) or _all_words().get(name)
+
+
+def _steps(words: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]]) -> dict[str, WordStep]:
+    """Return the steps of some analyzers, and those that can be added, by name."""
+    return {
         step.name: step
-        for step in (*_ADDED.values(), *(step for _, steps in _WORDS.values() for step in steps))
+        for step in (*_ADDED.values(), *(step for _, steps in words.values() for step in steps))
     }
-)
 
 
 def analyzer_names() -> tuple[str, ...]:
@@ -78,7 +94,7 @@ def analyzer_names() -> tuple[str, ...]:
     >>> analyzer_names()[:3]
     ('english', 'standard', 'whitespace')
     """
-    return (*_WORDS, *LIBRARY_ANALYZERS, *_PIECES)
+    return (*_all_words(), *_LIBRARIES, *_PIECES)
 
 
 def make_analyzer(name: str) -> Analyzer:
@@ -152,7 +168,10 @@ def make_analyzer(name: str) -> Analyzer:
     """
     base, colon, path = name.partition(":")
     if base in _PIECES:
-        if path and base == CLEANED:
+        from termwise.text.cleaned_analyzer import CleanedAnalyzer
+        from termwise.text.wordpiece import WordPieceAnalyzer
+
+        if path and base == _CLEANED:
             return CleanedAnalyzer.of(WordPieceAnalyzer.from_file(path, name=base))
         if path:
             return WordPieceAnalyzer.from_file(path, name=base)
@@ -162,15 +181,18 @@ def make_analyzer(name: str) -> Analyzer:
                 facts=[("given", name), ("expected", f"{base}:FILE")],
                 fixes=[f"{base}:PATH/vocab.txt or {base}:PATH/tokenizer.json, as published with the model"],
             )
-        return CleanedAnalyzer.shipped() if base == CLEANED else WordPieceAnalyzer.shipped(name=base)
-    if name in LIBRARY_ANALYZERS:
+        return CleanedAnalyzer.shipped() if base == _CLEANED else WordPieceAnalyzer.shipped(name=base)
+    if name in _LIBRARIES:
+        from termwise.text.library_analyzer import LibraryAnalyzer
+
         return LibraryAnalyzer.installed(name)
     base, *added = name.split("+")
-    if base not in _WORDS:
+    known = _known(base)
+    if known is None:
         if (make := _own_maker(name)) is not None:
             return _made(make, AnalyzerSpec(name))
         raise UnknownNameError.of("analyzer", name, analyzer_names())
-    tokenizer, steps = _WORDS[base]
+    tokenizer, steps = known
     for step in added:
         if step not in _ADDED:
             raise UnknownNameError.of("analyzer step", step, _ADDED)
@@ -198,16 +220,26 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
     True
     """
     options = spec.options
-    if spec.name.partition("+")[0] not in analyzer_names() and (make := _own_maker(spec.name)) is not None:
+    base = spec.name.partition("+")[0]
+    is_common = base in _WORDS
+    if not is_common and base not in analyzer_names() and (make := _own_maker(spec.name)) is not None:
         return _made(make, spec)
-    if spec.name in LIBRARY_ANALYZERS:
+    if spec.name in _LIBRARIES:
+        from termwise.text.library_analyzer import LibraryAnalyzer
+
         return LibraryAnalyzer(spec)
     if "tokenizer" not in options:
         if spec.name not in _PIECES:
             raise UnknownNameError.of("analyzer", spec.name, analyzer_names())
-        return CleanedAnalyzer(spec) if spec.name == CLEANED else WordPieceAnalyzer(spec)
-    tokenizers = {tokenizer.name: tokenizer for tokenizer, _ in _WORDS.values()}
+        from termwise.text.cleaned_analyzer import CleanedAnalyzer
+        from termwise.text.wordpiece import WordPieceAnalyzer
+
+        return CleanedAnalyzer(spec) if spec.name == _CLEANED else WordPieceAnalyzer(spec)
+    words = _WORDS if is_common else _all_words()
+    tokenizers = {tokenizer.name: tokenizer for tokenizer, _ in words.values()}
     tokenizer, steps = str(options["tokenizer"]), options.get("steps", [])
+    if tokenizer not in tokenizers and is_common:  # an own analyzer of the name
+        tokenizers = {each.name: each for each, _ in _all_words().values()}
     if tokenizer not in tokenizers:
         raise UnknownNameError.of("word tokenizer", tokenizer, tokenizers)
     if not isinstance(steps, list | tuple):
@@ -296,6 +328,8 @@ def _own_maker(name: str) -> Callable[[AnalyzerSpec], Analyzer] | None:
     """Return the function that makes an analyzer from outside termwise, if there is one."""
     if name in _OWN:
         return _OWN[name]
+    from importlib.metadata import entry_points  # slow to import
+
     for point in entry_points(group=_GROUP, name=name):
         try:
             make: Callable[[AnalyzerSpec], Analyzer] = point.load()
@@ -326,6 +360,10 @@ def _made(make: Callable[[AnalyzerSpec], Analyzer], spec: AnalyzerSpec) -> Analy
 
 def step_named(name: str) -> WordStep:
     """Return the step with a name in an `AnalyzerSpec`; raise `UnknownNameError` if there is none."""
-    if name not in _STEPS:
-        raise UnknownNameError.of("analyzer step", name, _STEPS)
-    return _STEPS[name]
+    common = _steps(_WORDS)
+    if name in common:
+        return common[name]
+    steps = _steps(_all_words())
+    if name not in steps:
+        raise UnknownNameError.of("analyzer step", name, steps)
+    return steps[name]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from termwise.errors import UnknownNameError
+
+_FOLDER = Path(__file__).with_name("stop")
 
 
 @cache
 def _names() -> tuple[str, ...]:
-    folder = resources.files("termwise.text").joinpath("stop")
-    return tuple(sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir()))
+    return tuple(sorted(entry.stem for entry in _FOLDER.iterdir()))
 
 
 @cache
@@ -41,5 +42,5 @@ def stop_list(name: str) -> frozenset[str]:
     """
     if name not in _names():
         raise UnknownNameError.of("stop list", name, _names())
-    text = resources.files("termwise.text").joinpath(f"stop/{name}.txt").read_text(encoding="utf-8")
+    text = _FOLDER.joinpath(f"{name}.txt").read_text(encoding="utf-8")
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))

@@ -13,7 +13,7 @@ import pytest
 
 from termwise.index import Index, verify
 from termwise.index import document_spill as writers
-from termwise.index import segment as segments
+from termwise.index import segment_writer as segments
 from termwise.index.segment import term_dtype
 from termwise.index.spill import ranges_within
 

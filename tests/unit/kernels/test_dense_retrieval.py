@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import dense_retrieval as reference
+from tests.two_ways import way  # noqa: F401
 
 from termwise.kernels import dense_retrieval as kernels
 

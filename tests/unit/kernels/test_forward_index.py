@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import retrieval as reference
+from tests.two_ways import way  # noqa: F401
 
 from termwise.kernels import forward_index
 from termwise.kernels.forward_index import CORRUPT, OK

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import errno
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from numba import config
 from numba.core.caching import IndexDataCacheFile
 
-from termwise.kernels.jit import compiled, on_compilation, use_unique_names
+import termwise
+from termwise.kernels.jit import compiled, compiled_or, on_compilation, use_unique_names
 
 
 def files(folder: Path) -> IndexDataCacheFile:
@@ -41,7 +44,7 @@ def test_cache_files_have_unique_names() -> None:
     def kernel(number: int) -> int:
         return number + 1
 
-    file = kernel._cache._cache_file  # type: ignore[attr-defined]
+    file = kernel.compiled._cache._cache_file
     assert file._data_name(1) != file._data_name(1)
     assert file._data_name(1).endswith(".nbc")
     assert kernel(1) == 2
@@ -80,3 +83,34 @@ def test_a_cache_that_cannot_be_written_is_left_out(tmp_path: Path, monkeypatch:
         return number + 1
 
     assert kernel(1) == 2
+
+
+SEARCHES = """
+import sys
+import termwise
+from termwise.kernels import jit
+
+searcher = termwise.open(sys.argv[1])
+plain = [searcher.rank(query, k=3) for query in ("green tea", "pot")]
+assert not {"numba", "scipy", "rich", "typer", "tokenizers", "logging", "tempfile"} & set(sys.modules)
+jit.PLAIN_SECONDS = -1.0
+assert [searcher.rank(query, k=3) for query in ("green tea", "pot")] == plain
+assert "numba" in sys.modules
+"""
+
+
+def test_the_first_searches_of_a_process_need_no_numba(tmp_path: Path) -> None:
+    documents = [termwise.Document(str(n), f"green tea pot {n}"[: 6 + n % 9]) for n in range(50)]
+    termwise.build_index(documents, tmp_path / "index")
+    subprocess.run([sys.executable, "-c", SEARCHES, str(tmp_path / "index")], check=True)
+
+
+def test_a_plain_function_takes_over_if_numba_fails() -> None:
+    def kernel(number: int) -> int:
+        return number + 1
+
+    failing = compiled_or(kernel)(kernel)
+    failing.__dict__["compiled"] = lambda number: 1 // 0
+    with pytest.warns(RuntimeWarning, match="numba cannot be used, searches are slower: ZeroDivisionError"):
+        assert failing(1) == 2
+    assert failing(2) == 3  # without a second warning

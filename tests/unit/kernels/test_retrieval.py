@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import retrieval as reference
+from tests.two_ways import way  # noqa: F401
 
 from termwise.kernels.addresses import address_of
 from termwise.kernels.allowed_retrieval import count_bits, count_postings, retrieve_allowed

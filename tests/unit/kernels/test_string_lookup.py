@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.two_ways import way  # noqa: F401
 
 from termwise.kernels.string_lookup import (
     ABSENT,

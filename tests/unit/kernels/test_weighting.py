@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import weighting as reference
+from tests.two_ways import way  # noqa: F401
 
 from termwise.kernels import weighting
 

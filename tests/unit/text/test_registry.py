@@ -1,3 +1,4 @@
+import importlib.metadata
 import json
 import pickle
 from importlib.metadata import EntryPoint
@@ -290,7 +291,7 @@ def test_an_installed_package_brings_an_analyzer(own, monkeypatch):
         "broken": EntryPoint("broken", "nowhere:x", "termwise.analyzers"),
     }
     monkeypatch.setattr(
-        registry, "entry_points", lambda group, name: [points[name]] if name in points else []
+        importlib.metadata, "entry_points", lambda group, name: [points[name]] if name in points else []
     )
     monkeypatch.setattr(EntryPoint, "load", lambda point: {"vowels": Vowels}[point.name])
     assert make_analyzer("vowels").tokens("index") == ["i", "e"]
