@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from termwise.engine.similar_terms import AddedTerm, SimilarTerms
 from termwise.index import Index
-from termwise.text import Analyzer
+from termwise.text.analyzer import Analyzer, unknown_token
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +43,6 @@ class WordsInPieces:
 
     def knows(self, token: str) -> bool:
         """Return whether a token can contribute to a score."""
-        from termwise.text.wordpiece import unknown_token  # slow to import
-
         return token != unknown_token(self.analyzer) and is_known(self.index, token)
 
 

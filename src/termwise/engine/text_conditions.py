@@ -30,7 +30,7 @@ from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.encoder_description import FUSION
 from termwise.index.field_texts import unpack
-from termwise.text import Analyzer
+from termwise.text.analyzer import Analyzer, unknown_token
 
 Words = str | Sequence[str]
 """A word or phrase, or several."""
@@ -126,8 +126,6 @@ class TextReader:
                 facts=facts,
                 fixes=["omit it"],
             )
-        from termwise.text import unknown_token
-
         if unknown_token(self._analyzer) in analysis.tokens:
             raise ParameterError(
                 "the analyzer of the index does not know a word of this phrase, and cannot tell it from others",

@@ -29,7 +29,7 @@ from termwise.explain.explanation import (
 from termwise.explain.field_shares import DocumentFields
 from termwise.explain.word_boundaries import whole_matches
 from termwise.index import Index
-from termwise.text.wordpiece import unknown_token
+from termwise.text.analyzer import unknown_token
 
 
 def explain(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from termwise.errors import ParameterError, UnknownNameError, WeightError
 from termwise.fixes import Code, Fix
 from termwise.models.base import QueryWeighting
-from termwise.text.analyzer import Analyzer
+from termwise.text.analyzer import Analyzer, unknown_token
 from termwise.text.vocabulary import TermLookup
 from termwise.weights import TermWeights
 
@@ -110,8 +110,6 @@ class CountQueryEncoder:
         TermWeights of one row
             Weights above 0; empty if no token is known.
         """
-        from termwise.text.wordpiece import unknown_token
-
         number, unknown = self.vocabulary.number, unknown_token(self.analyzer)
         counts: dict[int, int] = {}
         for token in self.analyzer.tokens(query):

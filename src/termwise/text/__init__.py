@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from termwise.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from termwise.text.analyzer import Analysis, Analyzer, AnalyzerSpec
+    from termwise.text.analyzer import Analysis, Analyzer, AnalyzerSpec, unknown_token
     from termwise.text.characters import UNICODE_VERSION
     from termwise.text.cjk import CjkWords
     from termwise.text.cleaned_analyzer import CleanedAnalyzer, CleanMode, clean_vocabulary
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from termwise.text.tokenizer import UnicodeWords, WhitespaceWords, WordTokenizer
     from termwise.text.vocabulary import BACKGROUND, Vocabulary
     from termwise.text.word_analyzer import WordAnalyzer
-    from termwise.text.wordpiece import WordPieceAnalyzer, unknown_token
+    from termwise.text.wordpiece import WordPieceAnalyzer
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "analyzer": "Analysis Analyzer AnalyzerSpec",
+            "analyzer": "Analysis Analyzer AnalyzerSpec unknown_token",
             "characters": "UNICODE_VERSION",
             "cjk": "CjkWords",
             "cleaned_analyzer": "CleanedAnalyzer CleanMode clean_vocabulary",
@@ -48,7 +48,7 @@ else:
             "tokenizer": "UnicodeWords WhitespaceWords WordTokenizer",
             "vocabulary": "BACKGROUND Vocabulary",
             "word_analyzer": "WordAnalyzer",
-            "wordpiece": "WordPieceAnalyzer unknown_token",
+            "wordpiece": "WordPieceAnalyzer",
         },
     )
 

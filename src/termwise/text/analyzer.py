@@ -115,3 +115,18 @@ class Analyzer(Protocol):
 
     def tokens(self, text: str) -> list[str]:
         """Return ``analyze(text).tokens`` as a list, without computing spans."""
+
+
+def unknown_token(analyzer: Analyzer) -> str | None:
+    """Return the token of an analyzer that stands for all words without pieces, None if it has none.
+
+    Documents have this token too, but it is no evidence of a common word, so queries leave it out.
+
+    Examples
+    --------
+    >>> from termwise.text import WordPieceAnalyzer
+    >>> unknown_token(WordPieceAnalyzer.shipped())
+    '[UNK]'
+    """
+    number = getattr(analyzer, "unknown", None)
+    return analyzer.vocabulary.token(number) if isinstance(number, int) and analyzer.vocabulary else None

@@ -24,7 +24,7 @@ from termwise.errors import (
     ParameterError,
 )
 from termwise.storage.safe_read import read_input
-from termwise.text.analyzer import MAX_ANALYZER_FILE, Analysis, Analyzer, AnalyzerSpec
+from termwise.text.analyzer import MAX_ANALYZER_FILE, Analysis, AnalyzerSpec
 from termwise.text.characters import without_surrogates
 from termwise.text.tokenizer_json import load_tokenizer, model_type
 from termwise.text.vocabulary import Vocabulary
@@ -41,19 +41,6 @@ _CASED_SHARE = 0.01
 _ASCII_UNIT = re.compile(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
 _BETWEEN_SPACE = re.compile(r"[^ \t\n\r]+")
 _ASCII_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-
-
-def unknown_token(analyzer: Analyzer) -> str | None:
-    """Return the token of an analyzer that stands for all words without pieces, None if it has none.
-
-    Documents have this token too, but it is no evidence of a common word, so queries leave it out.
-
-    Examples
-    --------
-    >>> unknown_token(WordPieceAnalyzer.shipped())
-    '[UNK]'
-    """
-    return analyzer.vocabulary.token(analyzer.unknown) if isinstance(analyzer, WordPieceAnalyzer) else None
 
 
 @dataclass(frozen=True, eq=False)
