@@ -163,7 +163,7 @@ def test_writing_and_reading_agree(data):
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)
 def test_allowed_documents_are_found_in_every_way(background, data):
-    """Bound blocks, read all postings, or score the allowed documents one by one."""
+    """Bound blocks, read all postings, or score the allowed documents, or all, one by one."""
     vocabulary, weights = data.draw(rows(background=background))
     content = data.draw(query_rows(background=background))
     share = data.draw(st.sampled_from([0.0, 0.01, 0.1, 0.5, 1.0]))
@@ -174,14 +174,16 @@ def test_allowed_documents_are_found_in_every_way(background, data):
         mask = random.random(len(index)) < share
         best, scores, _, _ = brute_force(index, vector, len(index))
         kept = [(row, score) for row, score in zip(best, scores, strict=True) if mask[row]]
-        for few, direct, kept_again in (
-            (10**9, 0, False),
-            (10**9, 0, True),
-            (0, 10**9, True),
-            (0, 0, False),
+        for few, direct, kept_again, cells in (
+            (10**9, 0, False, 10**9),
+            (10**9, 0, True, 10**9),
+            (0, 10**9, True, 10**9),
+            (0, 0, False, 10**9),
+            (0, 0, False, -1),
         ):
             with (
                 mock.patch.object(allowed_documents, "FEW", few),
+                mock.patch.object(retrieval, "MOST_CELLS", cells),
                 mock.patch.object(retrieval, "DIRECT", direct),
             ):
                 for k in (1, 10, len(index)):

@@ -112,3 +112,17 @@ def test_the_number_of_conditions_is_bounded(searcher: Searcher) -> None:
     for filter in (many, f"not ({many})", {"or": [{"n": number} for number in range(1025)]}):
         with pytest.raises(termwise.TermwiseError):
             searcher.rank("tea", filter=filter)
+
+
+def test_a_long_example_spends_time_while_it_is_encoded(searcher: Searcher) -> None:
+    """A document of a million words took a minute after its deadline."""
+    budget = Budget(60)
+    calls: list[int] = []
+    budget.pause = lambda: calls.append(1)
+    encoder = searcher.backend.encoder
+    with limited(budget):
+        encoder.encode_query(" ".join(f"word{number}" for number in range(50_000)))
+    assert len(calls) > 20
+    budget.cancel()
+    with limited(budget), pytest.raises(DeadlineError):
+        encoder.encode_query("green tea")

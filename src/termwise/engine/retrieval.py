@@ -17,6 +17,7 @@ from termwise.engine.query_vector import QueryVector
 from termwise.errors import CorruptIndexError, DuplicateIdError, UnknownIdError
 from termwise.index import Index
 from termwise.index.container import corrupt
+from termwise.index.manifest_records import BLOCK_BITS
 from termwise.index.segment import Segment, concatenated_ranges
 from termwise.kernels.allowed_retrieval import count_postings, retrieve_allowed
 from termwise.kernels.forward_index import OK, score_rows
@@ -45,6 +46,12 @@ SearchSegment = Callable[[Segment, QueryVector, int, AllowedRows | None], Segmen
 
 DEEPER = 4
 """Factor of the number of chunks or documents that are searched, as long as they give too few results."""
+
+MOST_CELLS = 1 << 26
+"""Largest number of pairs of a query term and a block of documents, of 8 bytes each, for retrieval by postings.
+
+For more, as a whole book that is a query has, all documents are scored one by one.
+"""
 
 DIRECT = 3
 """Allowed documents are scored one by one if the query has this many times as many postings as they have."""
@@ -123,7 +130,9 @@ def _best_rows(
     search: SearchSegment | None,
 ) -> RankedOrdinals:
     """Return the `k` best documents, or chunks, by the postings of all segments or by searching each segment."""
-    if search is not None or not index.has_postings or _is_direct(index, query, allowed):
+    blocks = (len(index) >> BLOCK_BITS) + len(index.segments)
+    is_long = len(query.terms) * blocks > MOST_CELLS
+    if search is not None or not index.has_postings or is_long or _is_direct(index, query, allowed):
         ordinals, sums = _search_segments(index, query, k, search or _search_segment, allowed)
     else:
         number = np.int32 if query.bound < 2**31 - 1 else np.int64

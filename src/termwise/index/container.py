@@ -293,9 +293,14 @@ def map_file(path: Path, length: int | None) -> mmap.mmap | bytes:
                 raise corrupt(path, min(size, length), f"{length} bytes", f"{size} bytes")
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
     except OSError as error:
-        raise MissingFileError.of(
-            "a file of the index cannot be opened", path, error, fixes=[REBUILD]
-        ) from error
+        fix = REBUILD
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            fix = Fix.sentence(
+                "let the process open more files, with `ulimit -n` or `LimitNOFILE` of systemd"
+            )
+        elif error.errno in (errno.EACCES, errno.EPERM):
+            fix = Fix.sentence("make the file readable for this user")
+        raise MissingFileError.of("a file of the index cannot be opened", path, error, fixes=[fix]) from error
 
 
 def close_quietly(file: IO[bytes]) -> None:

@@ -8,12 +8,16 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
+from termwise.budget import spend
 from termwise.errors import ParameterError, UnknownNameError, WeightError
 from termwise.fixes import Code, Fix
 from termwise.models.base import QueryWeighting
 from termwise.text.analyzer import Analyzer, unknown_token
 from termwise.text.vocabulary import TermLookup
 from termwise.weights import TermWeights
+
+AT_ONCE = 4096
+"""Tokens of a query between two looks at the time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +116,12 @@ class CountQueryEncoder:
         """
         number, unknown = self.vocabulary.number, unknown_token(self.analyzer)
         counts: dict[int, int] = {}
-        for token in self.analyzer.tokens(query):
-            if token != unknown and (term := number(token)) is not None:
-                counts[term] = counts.get(term, 0) + 1
+        tokens = self.analyzer.tokens(query)
+        for start in range(0, len(tokens), AT_ONCE):
+            spend()
+            for token in tokens[start : start + AT_ONCE]:
+                if token != unknown and (term := number(token)) is not None:
+                    counts[term] = counts.get(term, 0) + 1
         row = {term: weight for term, count in counts.items() if (weight := self._weight(term, count)) > 0}
         if row and self.vocabulary.background is not None:
             row[self.vocabulary.background] = sum(row.values())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import resource
 import socket
 import struct
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -36,6 +38,25 @@ _TOO_MANY = (
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\ncontent-length: 25\r\n"
     b"retry-after: 1\r\nconnection: close\r\n\r\nToo many open connections"
 )
+
+
+_ONCE = (b"host", b"authorization", b"content-length", b"transfer-encoding")
+"""Headers that a request has once."""
+
+_HOST = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]*)(:[0-9]*)?")
+
+
+def _is_clear(headers: Iterable[tuple[bytes, bytes]], version: str) -> bool:
+    """Return whether every server understands the head of a request in the same way: RFC 9112, sections 3.2 and 6.1."""
+    given: dict[bytes, bytes] = {}
+    for name, value in headers:
+        if name in _ONCE and name in given:
+            return False
+        given[name] = value
+    coding = given.get(b"transfer-encoding", b"chunked").strip().lower()
+    if coding != b"chunked" or (version != "1.1" and b"transfer-encoding" in given):
+        return False
+    return _HOST.fullmatch(given.get(b"host", b"")) is not None
 
 
 def most_connections() -> int:
@@ -164,6 +185,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Take the head of a request; end the connection if too many wait."""
         self._stop_timer()
+        if not _is_clear(self.headers, self.parser.get_http_version()):
+            raise ValueError("another server could read this request differently")  # the client gets 400
         super().on_headers_complete()
         if len(self.pipeline) > MOST_PIPELINED:
             self.transport.abort()

@@ -12,8 +12,8 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -182,13 +182,29 @@ def _worker_app(
         _end_with(parent)
     log_to(sys.stderr, requests=log_requests)
     return_large_arrays()
-    stop = signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a process that starts has nothing to finish
-    app = create_app(folders, settings)
-    signal.signal(signal.SIGTERM, stop)
+    with _ended_by_signals():
+        app = create_app(folders, settings)
     gc.freeze()  # so that no request waits for the garbage collector to look at all modules
     sys.setswitchinterval(SWITCH_SECONDS)
     BoundedProtocol.most = most_connections()
     return app
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """End at once when a signal arrives in the block: a process that starts has nothing to finish.
+
+    As an exception in Python, the signal could be lost in a callback.
+    """
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _end_with(parent: int) -> None:

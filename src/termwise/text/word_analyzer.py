@@ -9,11 +9,15 @@ from itertools import chain
 
 import numpy as np
 
+from termwise.budget import spend
 from termwise.text.analyzer import Analysis, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION, without_surrogates
 from termwise.text.token_filters import WordStep
 from termwise.text.tokenizer import WordTokenizer
 from termwise.text.word_cache import WordCache
+
+AT_ONCE = 4096
+"""Words of a text between two looks at the time."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,12 @@ class WordAnalyzer:
         words = self.tokenizer.words(without_surrogates(text))
         if not self.steps:
             return words
-        return [form for form in map(self._forms.__getitem__, words) if form is not None]
+        forms: list[str] = []
+        for start in range(0, len(words), AT_ONCE):
+            spend()
+            found = map(self._forms.__getitem__, words[start : start + AT_ONCE])
+            forms += [form for form in found if form is not None]
+        return forms
 
 
 def _form(steps: tuple[WordStep, ...], word: str) -> str | None:

@@ -358,6 +358,30 @@ def test_large_bodies_are_read_in_the_share_of_their_client(shop: Path) -> None:
         assert len(ran) <= 3
 
 
+@pytest.mark.parametrize(
+    ("start", "status"),
+    [
+        (b"GET /health HTTP/1.1\r\nHost: localhost:8080\r\n\r\n", b"200"),
+        (b"GET /health HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", b"200"),
+        (b"GET /health HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", b"400"),
+        (b"GET /health HTTP/1.1\r\nHost: localhost:evil\r\n\r\n", b"400"),
+        (
+            b"GET /health HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\nAuthorization: Bearer y\r\n\r\n",
+            b"400",
+        ),
+        (b"POST /_msearch HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", b"400"),
+        (b"POST /_msearch HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", b"400"),
+    ],
+)
+def test_heads_that_a_proxy_could_read_differently_are_refused(
+    shop: Path, start: bytes, status: bytes
+) -> None:
+    with running_here(shop) as (port, _), closing(_connect(port)) as connection:
+        connection.settimeout(30)
+        connection.sendall(start)
+        assert connection.recv(12)[9:] == status
+
+
 def test_a_connection_with_many_waiting_requests_ends(shop: Path) -> None:
     """Each answer let further requests be read, hundreds for each, which filled the memory."""
     request = b"GET /v1/indexes HTTP/1.1\r\nHost: localhost\r\n\r\n"
