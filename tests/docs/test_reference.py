@@ -8,7 +8,7 @@ from inspect import signature as signature_of
 from typing import Any
 
 import pytest
-import typer
+from tests.commands import every_command
 from tests.docs import probes
 from tests.docs.snippets import ROOT
 
@@ -21,7 +21,7 @@ from termwise.text import analyzer_names
 from termwise.train.settings import FOR_KINDS, TrainSettings
 
 DOCS = ROOT / "docs"
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS: Any = every_command(app)
 KINDS = ("tilde", "tildev2", "splade-doc")
 
 
@@ -35,7 +35,7 @@ def sections(name: str) -> dict[str, str]:
 def parameters(verb: str) -> list[Any]:
     """Return options and arguments of a verb, or of all verbs below it."""
     command = COMMANDS[verb]
-    return [one for each in (command, *getattr(command, "commands", {}).values()) for one in each.params]
+    return [one for each in (command, *every_command(command).values()) for one in each.params]
 
 
 def options(verb: str) -> set[str]:

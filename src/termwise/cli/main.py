@@ -13,110 +13,97 @@ import sys
 import traceback
 from contextlib import nullcontext
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from importlib import import_module
+from typing import Any
 
-import typer
+import click
 
 from termwise._version import __version__
-from termwise.cli import (
-    add,
-    build_graph,
-    compare,
-    delete,
-    encode,
-    evaluate,
-    explain,
-    fuse,
-    fuse_indexes,
-    index,
-    inspect,
-    learn_weights,
-    merge,
-    probe,
-    rank,
-    rerank,
-    search,
-    serve,
-    serve_key,
-    table,
-    train,
-    train_bert_model1,
-    train_convert,
-    train_lookup,
-    train_model1,
-    train_neural_model1,
-    try_,
-    tune,
-    verify,
-)
+from termwise.cli.commands import Group, command_of
 from termwise.cli.hints import spell
-from termwise.cli.terminal import note_compiling
-from termwise.cli.verb_group import VerbCommand, VerbGroup
 from termwise.display.safe_text import error_text, legible
 from termwise.errors import TermwiseError
 from termwise.kernels.jit import on_compilation
 
-COMMANDS: dict[str, dict[str, Any]] = {
-    "Start": {"try": try_},
-    "Build an index": {
-        "index": index,
-        "encode": encode,
-        "build-graph": build_graph,
-        "inspect": inspect,
-        "verify": verify,
+SECTIONS: dict[str, dict[str, str]] = {
+    "Start": {
+        "try": "Try termwise on the included documentation of Python.",
     },
-    "Change an index": {"add": add, "delete": delete, "merge": merge},
-    "Search": {"search": search, "explain": explain, "rank": rank, "rerank": rerank},
-    "Serve": {"serve": serve, "serve-key": serve_key},
-    "Fuse": {"fuse": fuse, "learn-weights": learn_weights, "fuse-indexes": fuse_indexes, "tune": tune},
-    "Measure": {"evaluate": evaluate, "compare": compare, "probe": probe},
-    "Train": {"train": train, "table": table},
+    "Build an index": {
+        "index": "Index a collection.",
+        "encode": "Run an encoder over one shard of a collection.",
+        "build-graph": "Add a graph for approximate search of vectors.",
+        "inspect": "Show model, analyzer and sizes of an index or a mixture.",
+        "verify": "Check an index or a mixture against its checksums.",
+    },
+    "Change an index": {
+        "add": "Add documents to an index or a mixture, or replace them.",
+        "delete": "Delete documents of an index or a mixture.",
+        "merge": "Merge the segments of an index, or of a mixture's parts.",
+    },
+    "Search": {
+        "search": "Search an index or a mixture.",
+        "explain": "Show the score of a document as a sum over query terms.",
+        "rank": "Rank the documents for each query of a file.",
+        "rerank": "Re-rank the candidates of a run.",
+    },
+    "Serve": {
+        "serve": "Serve indexes over HTTP, with a page for people.",
+        "serve-key": "Create an API key, list the keys, or revoke one.",
+    },
+    "Fuse": {
+        "fuse": "Fuse runs into one.",
+        "learn-weights": "Learn the weights of a fusion on judged queries.",
+        "fuse-indexes": "Fuse indexes into one index, or into a mixture.",
+        "tune": "Tune a translation table and its fusion weight.",
+    },
+    "Measure": {
+        "evaluate": "Evaluate runs against judgments.",
+        "compare": "Compare runs with paired tests.",
+        "probe": "Probe rankers with pairs of texts that differ in one way.",
+    },
+    "Train": {
+        "train": "Train encoders of term weights and translation tables.",
+        "table": "Show the most probable translations of words.",
+    },
 }
-"""Commands by name, in the sections of ``termwise --help``."""
+"""Commands and their summaries, in the sections of ``termwise --help``."""
 
 
-class _Verbs(VerbGroup):
-    sections: ClassVar = {title: tuple(commands) for title, commands in COMMANDS.items()}
+def _command(name: str) -> click.Command:
+    """Import the module of a command, and return the command."""
+    module = import_module(f"termwise.cli.{name.replace('-', '_').replace('try', 'try_')}")
+    command: click.Command = module.group if name == "train" else command_of(name, module.command)
+    return command
 
 
-app = typer.Typer(
-    cls=_Verbs,
-    name="termwise",
-    help="Ranking, term by term: index, search, explain, evaluate.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.add_typer(train.app, name="train")
-for commands in COMMANDS.values():
-    for name, module in commands.items():
-        if module is not train:
-            app.command(name, cls=VerbCommand)(module.command)
-for name, module in {
-    "lookup": train_lookup,
-    "convert": train_convert,
-    "model1": train_model1,
-    "neural-model1": train_neural_model1,
-    "bert-model1": train_bert_model1,
-}.items():
-    train.app.command(name, cls=VerbCommand)(module.command)
-
-
-def _version(given: bool) -> None:
+def _version(context: click.Context, option: click.Parameter, given: bool) -> None:
     if given:
-        typer.echo(f"termwise {__version__}")
-        raise typer.Exit
+        click.echo(f"termwise {__version__}")
+        context.exit()
 
 
-@app.callback()
-def main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-) -> None:
-    """Ranking, term by term: index, search, explain, evaluate."""
+app = Group(
+    "termwise",
+    "Ranking, term by term: index, search, explain, evaluate.",
+    SECTIONS,
+    _command,
+    [
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_version,
+            help="Print the version and exit.",
+        )
+    ],
+)
+
+
+def note_compiling() -> None:
+    """Report that kernels are being compiled."""
+    print("compiling for this machine: up to a minute or two, the first time only", file=sys.stderr)
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -130,11 +117,14 @@ def run(arguments: list[str] | None = None) -> int:
     as_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
     try:
         with nullcontext() if as_json else on_compilation(note_compiling):
-            app(args=arguments, prog_name="termwise")
-        sys.stdout.flush()
-    except SystemExit as exit_:  # raised by typer, also for wrong usage (2) and Ctrl-C (130)
+            status = app(args=arguments, prog_name="termwise", standalone_mode=False)
+        return _flushed(status if isinstance(status, int) else 0)
+    except SystemExit as exit_:
         return _flushed(exit_.code)
-    except KeyboardInterrupt:  # before typer handles it
+    except click.ClickException as error:  # wrong usage
+        error.show()
+        return _flushed(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
         return 130
     except OSError as error:
         where = "" if error.filename is None else f"{error.filename}: "
@@ -154,14 +144,14 @@ def run(arguments: list[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 1
-    return 0
 
 
 def _options_of(arguments: list[str]) -> set[str]:
     """Return the options of the command that the arguments name."""
-    command: Any = typer.main.get_command(app)
+    command: click.Command = app
     for word in arguments:
-        command = getattr(command, "commands", {}).get(word, command)
+        if isinstance(command, Group):
+            command = command.get_command(None, word) or command
     return {option for parameter in command.params for option in parameter.opts}
 
 

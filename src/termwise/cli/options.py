@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
+from termwise.cli.commands import Argument, Option
 from termwise.errors import ParameterError, UsageError
 from termwise.validation import MOST_MEMORY, MOST_THREADS
 
@@ -30,17 +29,17 @@ def option(usage: str, help: str, *, min: float | None = None, max: float | None
         Bounds of a number.
     """
     *names, metavar = usage.split()
-    return typer.Option(*names, metavar=metavar, help=help, min=min, max=max)
+    return Option(tuple(names), metavar, help, min, max)
 
 
 def flag(names: str, help: str) -> Any:
     """Return an option without a value."""
-    return typer.Option(names, help=help)
+    return Option(tuple(names.split()), None, help)
 
 
 def argument(metavar: str, help: str) -> Any:
     """Return a positional argument."""
-    return typer.Argument(metavar=metavar, help=help)
+    return Argument(metavar, help)
 
 
 IndexFolder = Annotated[Path, argument("DIR", "Folder of the index or mixture.")]

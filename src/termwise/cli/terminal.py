@@ -83,11 +83,6 @@ def note_line(line: str) -> None:
     note("".join(character if character.isprintable() else " " for character in line))
 
 
-def note_compiling() -> None:
-    """Report that kernels are being compiled."""
-    note("compiling for this machine: up to a minute or two, the first time only")
-
-
 def working_seconds() -> float:
     """Return a clock in seconds that stands still while kernels are compiled."""
     return time.perf_counter() - compilation_seconds()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, cast
 
-import typer
+import click
 
+from termwise.cli.commands import Group, command_of
 from termwise.cli.options import JsonFlag, Threads, choice, model_settings, option, refuse_options
 from termwise.cli.terminal import counted
 from termwise.cli.train_options import (
@@ -22,20 +25,10 @@ from termwise.cli.train_options import (
     run_training,
     training_settings,
 )
-from termwise.cli.verb_group import VerbCommand, VerbGroup
 
 if TYPE_CHECKING:
     from termwise.encode import Expansion
     from termwise.encode.encoder_manifest import EncoderKind, NetworkPrecision
-
-app = typer.Typer(
-    cls=VerbGroup,
-    help="Train encoders of term weights and translation tables.\n\nEncoders, neural-model1 and bert-model1 need "
-    "the extra train.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
 Settings = Annotated[list[str] | None, training_settings("batch=32")]
 ExpandWith = Annotated[
@@ -76,8 +69,8 @@ ExpansionProvider = Annotated[
 ]
 
 
-def _command(kind: EncoderKind, description: str) -> None:
-    """Add the command of a kind without an expansion."""
+def _command(kind: EncoderKind, description: str) -> Callable[..., None]:
+    """Return the command of a kind without an expansion."""
 
     def command(
         data: Data,
@@ -94,13 +87,12 @@ def _command(kind: EncoderKind, description: str) -> None:
 
     example = f"termwise train {kind} --data nfcorpus --base ./all-MiniLM-L6-v2 --out my-{kind}"
     command.__doc__ = f"{description}\n\nExample: {example}"
-    app.command(kind, cls=VerbCommand)(command)
+    return command
 
 
-_command("tilde", "Train TILDE, which predicts the query terms of a document.")
+tilde = _command("tilde", "Train TILDE, which predicts the query terms of a document.")
 
 
-@app.command("tildev2", cls=VerbCommand)
 def tildev2(
     data: Data,
     base: Base,
@@ -149,7 +141,7 @@ def tildev2(
     )  # fmt: skip
 
 
-_command("splade-doc", "Train SPLADE-doc, a max-pooled encoder for comparison.")
+splade_doc = _command("splade-doc", "Train SPLADE-doc, a max-pooled encoder for comparison.")
 
 
 def _train(
@@ -193,3 +185,30 @@ def _train(
             next_command=f"index COLLECTION --model {quote(str(out))} --out DIR",
             as_json=as_json,
         )
+
+
+def _made(name: str) -> click.Command:
+    own = {"tilde": tilde, "tildev2": tildev2, "splade-doc": splade_doc}
+    if name in own:
+        return command_of(name, own[name])
+    return command_of(name, import_module(f"termwise.cli.train_{name.replace('-', '_')}").command)
+
+
+group = Group(
+    "train",
+    "Train encoders of term weights and translation tables.\n\nEncoders, neural-model1 and bert-model1 need the extra "
+    "train.",
+    {
+        "Commands": {
+            "tilde": "Train TILDE, which predicts the query terms of a document.",
+            "tildev2": "Train TILDEv2, which weighs the terms of a passage.",
+            "splade-doc": "Train SPLADE-doc, a max-pooled encoder for comparison.",
+            "lookup": "Fit a query table to a dense document encoder.",
+            "convert": "Convert a published checkpoint to an encoder folder.",
+            "model1": "Train IBM Model 1, a translation table.",
+            "neural-model1": "Train neural Model 1 and export a translation table.",
+            "bert-model1": "Train BERT-Model1, a re-ranking network for comparison.",
+        }
+    },
+    _made,
+)

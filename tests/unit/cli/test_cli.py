@@ -18,8 +18,8 @@ from numba import config
 
 import termwise
 from termwise import Ranking, Run, __version__, write_run
-from termwise.cli.main import run
-from termwise.cli.terminal import note_compiling, working_seconds
+from termwise.cli.main import note_compiling, run
+from termwise.cli.terminal import working_seconds
 from termwise.index import IndexWriter
 from termwise.index.updater import IndexUpdater
 from termwise.kernels.jit import compilation_seconds, compiled
@@ -112,21 +112,21 @@ def test_the_help_describes_each_verb_on_one_whole_line(capsys, monkeypatch, gro
             "only one document can be the query",
         ),
         (["rank", "i.tw", "--queries", "queries.jsonl"], "Missing option '--out'"),
-        (["rank", "i.tw", "--queries", "q", "--out", "r", "--show", "x"], "No such option: --show"),
+        (["rank", "i.tw", "--queries", "q", "--out", "r", "--show", "x"], "No such option '--show'"),
         (["search", "i.tw", "--like", "a", "--prefix", "--syntax"], "--prefix, --syntax do not apply"),
         (["explain", "i.tw", "a", "--like", "b", "--fuzzy"], "--fuzzy does not apply"),
-        (["search", "i.tw", "x", "--out", "r"], "No such option: --out"),
+        (["search", "i.tw", "x", "--out", "r"], "No such option '--out'"),
         (["index", "docs.jsonl", "--out", "n", "--model", "bm52"], "bm25"),
         (["index", "docs.jsonl", "--out", "n", "--set", "k1"], "--set k1=0.9"),
         (["index", "docs.jsonl", "--out", "n", "--set", "k1=a"], "k1"),
         (["index", "docs.jsonl", "--out", "n", "--set", "k1=1", "--set", "k1=2"], "twice"),
         (["index", "docs.jsonl", "--out", "n", "--memory", "lots"], "--memory 2GB"),
-        (["index", "docs.jsonl", "--out", "n", "--threads", "1025"], "equal to 1024"),
+        (["index", "docs.jsonl", "--out", "n", "--threads", "1025"], "<=1024"),
         (
             ["encode", "docs.jsonl", "--model", "tilde", "--encoding", "n", "--threads", "2147483648"],
-            "equal to 1024",
+            "<=1024",
         ),
-        (["rank", "i.tw", "--queries", "q", "--out", "n", "--threads", "1025"], "equal to 1024"),
+        (["rank", "i.tw", "--queries", "q", "--out", "n", "--threads", "1025"], "<=1024"),
         (["index", "docs.jsonl", "--out", "n", "--fields", "titel"], "title"),
         (["evaluate", "--qrels", "qrels.tsv", "run.trec", "-m", "nDGC@10"], "nDCG"),
         (["evaluate", "--qrels", "qrels.tsv", "run.trec", "--missing", "maybe"], "zero"),
@@ -148,7 +148,7 @@ def test_wrong_usage_exits_with_2_and_a_fix(index, capsys, arguments, said):
 def test_k_below_1_is_wrong_usage(index, capsys, k):
     capsys.readouterr()
     assert run(["search", "i.tw", "lists", "-k", k]) == 2
-    assert "greater than or equal to 1" in capsys.readouterr().err
+    assert "is not in the range x>=1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -713,7 +713,7 @@ def test_compilation_of_kernels_is_noted(monkeypatch, tmp_path, capsys, argument
         return number + 1
 
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("termwise.cli.main.app", lambda **_: compiled(kernel)(1))
+    monkeypatch.setattr("termwise.cli.main.app", lambda **_: compiled(kernel)(1) and None)
     monkeypatch.setattr("termwise.cli.main.note_compiling", note_compiling)
     before, clock, working = compilation_seconds(), time.perf_counter(), working_seconds()
     assert run(arguments) == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 import pytest
-import typer
+from tests.commands import every_command
 
 from termwise.cli.hints import _COMMANDS, _OPTIONS, spell
 from termwise.cli.main import app, run
@@ -68,11 +68,10 @@ def test_every_argument_with_an_option_has_the_option():
 def test_every_option_and_command_of_a_fix_exists():
     def options(command: click.Command) -> set[str]:
         found = {option for parameter in command.params for option in parameter.opts}
-        return found.union(*(options(verb) for verb in getattr(command, "commands", {}).values()))
+        return found.union(*(options(verb) for verb in every_command(command).values()))
 
-    group = typer.main.get_command(app)
-    assert set(_OPTIONS.values()) <= options(group)
-    assert {words.split(" ")[0] for words in _COMMANDS.values()} <= set(group.commands)  # type: ignore[attr-defined]
+    assert set(_OPTIONS.values()) <= options(app)
+    assert {words.split(" ")[0] for words in _COMMANDS.values()} <= set(every_command(app))
 
 
 def test_the_name_of_an_argument_becomes_the_option():

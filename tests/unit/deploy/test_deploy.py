@@ -42,11 +42,10 @@ def _of(name: str) -> list[str]:
 
 def _check_serve(arguments: Sequence[str]) -> None:
     """Check that the command line accepts the arguments of ``termwise``."""
-    from typer.main import get_command
-
     verb, *rest = arguments
     assert verb == "serve"
-    command = get_command(app).commands["serve"]  # type: ignore[attr-defined]
+    command = app.get_command(None, "serve")
+    assert command is not None
     command.make_context("serve", list(rest))
 
 

@@ -181,7 +181,7 @@ def test_the_cache_requires_a_closed_vocabulary(opened, tmp_path):
 
 
 def test_from_the_command_line(folder, tmp_path):
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
     source = tmp_path / "docs.jsonl"
     source.write_text("".join(json.dumps({"_id": d.doc_id, "text": d.text}) + "\n" for d in DOCUMENTS))
