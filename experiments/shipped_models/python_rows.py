@@ -12,7 +12,7 @@ import argparse
 import time
 from pathlib import Path
 
-from termwise.cli.terminal import progress_bar
+from termwise.cli.progress_bars import progress_bar
 from termwise.collection import open_collection
 from termwise.encode import open_document_encoder, shipped_encoders
 from termwise.encode.shipped_rows import write_rows

@@ -47,6 +47,13 @@ def options(verb: str) -> set[str]:
     } - {"--help"}
 
 
+def test_summaries_are_those_of_the_commands():
+    for group in (app, COMMANDS["train"]):
+        for summaries in group.sections.values():
+            for name, summary in summaries.items():
+                assert group.get_command(None, name).get_short_help_str(200) == summary
+
+
 def test_every_verb_has_its_section():
     named = {heading.strip("`").split()[-1] for heading in sections("reference/cli.md") if "`" in heading}
     assert named == set(COMMANDS)

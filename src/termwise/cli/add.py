@@ -25,14 +25,8 @@ from termwise.cli.options import (
     memory_size,
     network_precision,
 )
-from termwise.cli.terminal import (
-    counted_documents,
-    document_count,
-    note_line,
-    print_json,
-    print_text,
-    progress_bar,
-)
+from termwise.cli.progress_bars import progress_bar
+from termwise.cli.terminal import counted_documents, document_count, note_line, print_json, print_text
 from termwise.errors import UsageError
 from termwise.fixes import NAMES, Fix
 

@@ -6,7 +6,8 @@ import time
 from shlex import quote
 
 from termwise.cli.options import IndexFolder, JsonFlag
-from termwise.cli.terminal import note, print_json, print_text, progress_bar
+from termwise.cli.progress_bars import progress_bar
+from termwise.cli.terminal import note, print_json, print_text
 from termwise.display.safe_text import human_bytes
 
 

@@ -154,6 +154,11 @@ class Group(click.Group):
     make : callable
         Returns the command with a name.
     params : sequence of click.Parameter, optional
+
+    Attributes
+    ----------
+    sections : mapping
+        See above.
     """
 
     def __init__(
@@ -165,11 +170,11 @@ class Group(click.Group):
         params: Sequence[click.Parameter] = (),
     ) -> None:
         super().__init__(name, help=help, params=[*params], no_args_is_help=True, context_settings=HELP)
-        self._sections, self._make = sections, make
+        self.sections, self._make = sections, make
 
     def list_commands(self, ctx: click.Context | None) -> list[str]:
         """Return the names of all commands."""
-        return [name for commands in self._sections.values() for name in commands]
+        return [name for commands in self.sections.values() for name in commands]
 
     def get_command(self, ctx: click.Context | None, name: str) -> click.Command | None:
         """Return a command; None if there is none of the name."""
@@ -185,6 +190,6 @@ class Group(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in sections."""
-        for title, commands in self._sections.items():
+        for title, commands in self.sections.items():
             with formatter.section(title):
                 formatter.write_dl([*commands.items()])

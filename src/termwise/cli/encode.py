@@ -23,7 +23,8 @@ from termwise.cli.options import (
     option,
     parsed_shard,
 )
-from termwise.cli.terminal import note, print_json, print_text, progress_bar
+from termwise.cli.progress_bars import progress_bar
+from termwise.cli.terminal import note, print_json, print_text
 
 
 def command(

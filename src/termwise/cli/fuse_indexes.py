@@ -27,7 +27,8 @@ from termwise.cli.options import (
     option,
     refuse_options,
 )
-from termwise.cli.terminal import note, note_line, progress_bar, working_seconds
+from termwise.cli.progress_bars import progress_bar
+from termwise.cli.terminal import note, note_line, working_seconds
 from termwise.errors import UsageError
 from termwise.storage.safe_read import is_file
 

@@ -34,7 +34,8 @@ from termwise.cli.options import (
     option,
     refuse_options,
 )
-from termwise.cli.terminal import progress_bar, working_seconds
+from termwise.cli.progress_bars import progress_bar
+from termwise.cli.terminal import working_seconds
 from termwise.cli.translation_options import TunedSettings, with_tuned
 from termwise.errors import UsageError
 

@@ -23,15 +23,8 @@ from termwise.cli.fusion_options import (
 )
 from termwise.cli.judged import load_queries, read_runs
 from termwise.cli.options import JsonFlag, Overwrite, argument, option, refuse_options
-from termwise.cli.terminal import (
-    counted,
-    note,
-    note_line,
-    print_json,
-    print_text,
-    progress_bar,
-    refuse_overwriting,
-)
+from termwise.cli.progress_bars import progress_bar
+from termwise.cli.terminal import counted, note, note_line, print_json, print_text, refuse_overwriting
 from termwise.errors import MissingFileError, UsageError
 from termwise.storage.model_folder import MIXTURE
 from termwise.storage.safe_read import is_folder, path_exists

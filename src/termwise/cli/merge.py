@@ -17,14 +17,8 @@ from termwise.cli.options import (
     flag,
     memory_size,
 )
-from termwise.cli.terminal import (
-    counted,
-    counted_documents,
-    document_count,
-    print_json,
-    print_text,
-    progress_bar,
-)
+from termwise.cli.progress_bars import progress_bar
+from termwise.cli.terminal import counted, counted_documents, document_count, print_json, print_text
 from termwise.display.safe_text import human_bytes
 
 if TYPE_CHECKING:

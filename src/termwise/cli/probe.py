@@ -17,7 +17,8 @@ from termwise.cli.options import (
     option,
     refuse_options,
 )
-from termwise.cli.terminal import note, progress_bar
+from termwise.cli.progress_bars import progress_bar
+from termwise.cli.terminal import note
 from termwise.errors import UsageError
 
 

@@ -21,6 +21,7 @@ from termwise.cli.options import (
     flag,
     option,
 )
+from termwise.cli.progress_bars import progress_bar
 from termwise.cli.search_options import (
     Collapse,
     CollapseSize,
@@ -33,14 +34,7 @@ from termwise.cli.search_options import (
     query_settings,
     search_of,
 )
-from termwise.cli.terminal import (
-    counted,
-    note,
-    print_json,
-    print_text,
-    progress_bar,
-    refuse_overwriting,
-)
+from termwise.cli.terminal import counted, note, print_json, print_text, refuse_overwriting
 
 if TYPE_CHECKING:
     from termwise.records import Exclusion, Query

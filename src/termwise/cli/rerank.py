@@ -20,7 +20,8 @@ from termwise.cli.options import (
     option,
     refuse_options,
 )
-from termwise.cli.terminal import counted, note, print_json, progress_bar, refuse_overwriting
+from termwise.cli.progress_bars import progress_bar
+from termwise.cli.terminal import counted, note, print_json, refuse_overwriting
 from termwise.cli.translation_options import TunedSettings, opened_scorer, table_places, with_tuned
 from termwise.errors import UsageError
 from termwise.storage.safe_read import path_exists

@@ -9,24 +9,10 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
-from rich.text import Text
 
 from termwise.display.safe_text import legible, legible_line
 from termwise.errors import StorageError, UsageError
@@ -34,6 +20,8 @@ from termwise.kernels.jit import compilation_seconds
 from termwise.storage.safe_read import is_file, is_folder
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from termwise.index import Index
 
 MOST_LISTED = 20
@@ -42,6 +30,8 @@ MOST_LISTED = 20
 
 def stdout() -> Console:
     """Return a console for results; 120 columns wide if the output is not a terminal."""
+    from rich.console import Console
+
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
     return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
@@ -86,86 +76,6 @@ def note_line(line: str) -> None:
 def working_seconds() -> float:
     """Return a clock in seconds that stands still while kernels are compiled."""
     return time.perf_counter() - compilation_seconds()
-
-
-MEASURED = ("encode", "train", "tune", "score")
-"""First words of the stages whose speed is shown."""
-
-
-class _Speed(ProgressColumn):
-    """Progress column with items per second and the remaining time."""
-
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        if not task.description.startswith(MEASURED) or not speed:
-            return Text()
-        left = "" if task.time_remaining is None else f", {human_time(task.time_remaining)} left"
-        return Text(f"{speed:,.1f}/s{left}")
-
-
-PAUSE = 60.0
-"""Seconds between lines of progress if stderr is not a terminal."""
-
-
-def _progress_lines() -> Callable[[str, int, int | None], None]:
-    """Return a progress callback that prints at most one line per minute."""
-    last = time.monotonic()
-    started: dict[str, tuple[float, int]] = {}
-    reached: dict[str, int] = {}
-
-    def report(stage: str, done: int, total: int | None) -> None:
-        nonlocal last
-        now = time.monotonic()
-        name = stage.partition(":")[0]
-        if done < reached.get(name, 0):
-            del started[name]
-        reached[name] = done
-        since, before = started.setdefault(name, (now, done))
-        if now - last < PAUSE:
-            return
-        last = now
-        line = f"{stage} {done:,}" + ("" if total is None else f" of {total:,}")
-        if done > before and now > since:
-            speed = (done - before) / (now - since)
-            line += f", {speed:,.1f}/s"
-            line += "" if total is None else f", {human_time((total - done) / speed)} left"
-        note_line(line)
-
-    return report
-
-
-@contextmanager
-def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
-    """Show progress on stderr while the block runs: bars on a terminal, otherwise one line per minute.
-
-    A stage is identified by its name up to a colon; the text after the colon may change. If the count of a stage
-    decreases, the stage and its timing start again.
-    """
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _progress_lines()
-        return
-    with Progress(
-        TextColumn("{task.description:<16}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        _Speed(),
-        console=console,
-        transient=True,
-    ) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def report(stage: str, done: int, total: int | None) -> None:
-            stage = legible_line(stage)
-            name = stage.partition(":")[0]
-            if name not in tasks:
-                tasks[name] = bars.add_task(stage, total=total, completed=done)
-            elif done < bars.tasks[tasks[name]].completed:
-                bars.reset(tasks[name])
-            bars.update(tasks[name], description=stage, completed=done, total=total)
-
-        yield report
 
 
 def write_text(path: Path, text: str) -> None:

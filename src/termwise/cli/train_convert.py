@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from termwise.cli.options import JsonFlag, argument, choice, option, refuse_options
-from termwise.cli.terminal import note, note_line, progress_bar
+from termwise.cli.progress_bars import progress_bar
+from termwise.cli.terminal import note, note_line
 from termwise.cli.train_options import EncoderOut, print_trained
 from termwise.errors import MissingFileError
 

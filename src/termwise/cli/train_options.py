@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from termwise.cli.options import available_processors, flag, option
-from termwise.cli.terminal import note, note_line, print_json, print_text, progress_bar
+from termwise.cli.progress_bars import progress_bar
+from termwise.cli.terminal import note, note_line, print_json, print_text
 from termwise.errors import MalformedRecordError, MissingFileError
 from termwise.progress import Execution
 

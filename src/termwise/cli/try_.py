@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from termwise.cli.options import JsonFlag, argument, available_processors, option
-from termwise.cli.terminal import note, print_json, progress_bar, quoted, stdout
+from termwise.cli.progress_bars import progress_bar
+from termwise.cli.terminal import note, print_json, quoted, stdout
 from termwise.display.safe_text import legible_line
 
 if TYPE_CHECKING:

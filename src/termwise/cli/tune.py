@@ -17,7 +17,8 @@ from termwise.cli.options import (
     model_settings,
     option,
 )
-from termwise.cli.terminal import counted, note, print_json, print_text, progress_bar, refuse_overwriting
+from termwise.cli.progress_bars import progress_bar
+from termwise.cli.terminal import counted, note, print_json, print_text, refuse_overwriting
 from termwise.cli.translation_options import opened_scorer, table_places
 from termwise.errors import ParameterError
 from termwise.progress import Progress

@@ -7,7 +7,8 @@ from pathlib import Path
 from shlex import quote
 
 from termwise.cli.options import IndexFolder, JsonFlag
-from termwise.cli.terminal import print_json, print_text, progress_bar
+from termwise.cli.progress_bars import progress_bar
+from termwise.cli.terminal import print_json, print_text
 from termwise.errors import CheckFailedError
 
 

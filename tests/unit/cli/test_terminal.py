@@ -8,18 +8,18 @@ import json
 import pytest
 from rich.console import Console as TerminalConsole
 
-from termwise.cli import terminal
+from termwise.cli import progress_bars, terminal
 
 
 @pytest.fixture
 def clock(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(terminal.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress_bars.time, "monotonic", lambda: now[0])
     return now
 
 
 def test_progress_in_a_pipe_is_a_line_a_minute(clock, capsys):
-    with terminal.progress_bar() as report:
+    with progress_bars.progress_bar() as report:
         for seconds, stage, done, total in [
             (0, "encode documents", 0, 40),
             (30, "encode documents", 5, 40),
@@ -38,7 +38,7 @@ def test_progress_in_a_pipe_is_a_line_a_minute(clock, capsys):
 
 
 def test_short_work_prints_no_progress_in_a_pipe(clock, capsys):
-    with terminal.progress_bar() as report:
+    with progress_bars.progress_bar() as report:
         for done in range(50):
             clock[0] += 1
             report("encode documents", done, 50)
@@ -47,7 +47,7 @@ def test_short_work_prints_no_progress_in_a_pipe(clock, capsys):
 
 def test_a_restarted_stage_restarts_its_timing(clock, capsys):
     """One ranker after the other: what the first took says nothing of the second."""
-    with terminal.progress_bar() as report:
+    with progress_bars.progress_bar() as report:
         for seconds, stage, done in [
             (0, "score: bm25", 0),
             (1, "score: bm25", 40),
@@ -74,8 +74,8 @@ def test_bars_begin_again_too(monkeypatch):
     monkeypatch.setattr(
         terminal, "Console", lambda stderr: TerminalConsole(file=io.StringIO(), force_terminal=True)
     )
-    monkeypatch.setattr(terminal, "Progress", Bars)
-    with terminal.progress_bar() as report:
+    monkeypatch.setattr(progress_bars, "Progress", Bars)
+    with progress_bars.progress_bar() as report:
         report("score: bm25", 0, 40)
         report("score: bm25", 40, 40)
         report("make samples", 1, 2)
