@@ -50,8 +50,7 @@ import record  # noqa: E402
 from plan import Choices, identities  # noqa: E402
 from prepare import left_out  # noqa: E402
 
-from termwise.cli.progress_bars import progress_bar
-from termwise.cli.terminal import progress_bar  # noqa: E402
+from termwise.cli.progress_bars import progress_bar  # noqa: E402
 from termwise.collection.training_pairs import read_sources  # noqa: E402
 from termwise.encode import EncoderFolder, EncoderManifest, Expansion  # noqa: E402
 from termwise.encode.encoder_manifest import NAME as MANIFEST  # noqa: E402

@@ -31,8 +31,8 @@ import make  # noqa: E402
 import record  # noqa: E402
 from prepare import left_out  # noqa: E402
 
-from termwise.cli.progress_bars import progress_bar
-from termwise.cli.terminal import note_line, progress_bar  # noqa: E402
+from termwise.cli.progress_bars import progress_bar  # noqa: E402
+from termwise.cli.terminal import note_line  # noqa: E402
 from termwise.collection.training_pairs import read_sources  # noqa: E402
 from termwise.encode import EncoderFolder  # noqa: E402
 from termwise.errors import ParameterError  # noqa: E402

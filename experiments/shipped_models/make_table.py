@@ -28,8 +28,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve
 import record  # noqa: E402
 from prepare import left_out  # noqa: E402
 
-from termwise.cli.progress_bars import progress_bar
-from termwise.cli.terminal import progress_bar  # noqa: E402
+from termwise.cli.progress_bars import progress_bar  # noqa: E402
 from termwise.collection.training_pairs import read_sources  # noqa: E402
 from termwise.errors import ParameterError  # noqa: E402
 from termwise.progress import Execution  # noqa: E402

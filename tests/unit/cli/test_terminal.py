@@ -72,7 +72,7 @@ def test_bars_begin_again_too(monkeypatch):
             made.append(self)
 
     monkeypatch.setattr(
-        terminal, "Console", lambda stderr: TerminalConsole(file=io.StringIO(), force_terminal=True)
+        progress_bars, "Console", lambda stderr: TerminalConsole(file=io.StringIO(), force_terminal=True)
     )
     monkeypatch.setattr(progress_bars, "Progress", Bars)
     with progress_bars.progress_bar() as report:
