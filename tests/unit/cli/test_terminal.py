@@ -66,7 +66,7 @@ def test_a_restarted_stage_restarts_its_timing(clock, capsys):
 def test_bars_begin_again_too(monkeypatch):
     made = []
 
-    class Bars(terminal.Progress):
+    class Bars(progress_bars.Progress):
         def __init__(self, *columns, **options):
             super().__init__(*columns, **options)
             made.append(self)
