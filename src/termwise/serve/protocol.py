@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 MOST_CONNECTIONS = 10_000
 
@@ -22,7 +22,7 @@ RESERVED = 512
 HEAD_BYTES = 32 << 10
 """Bytes of the request line and all headers."""
 
-MOST_PIPELINED = 20
+MOST_PIPELINED = 100
 """Requests of a connection that wait for the answer to the one before."""
 
 LATE_BYTES = 1 << 20
@@ -90,6 +90,8 @@ class BoundedProtocol(HttpToolsProtocol):
     _late_bytes = 0
     _timer: asyncio.TimerHandle | None = None
     _taking: asyncio.TimerHandle | None = None
+    _running: RequestResponseCycle | None = None
+    """Request that is being answered; `cycle` is the last one that arrived."""
 
     def connection_made(self, transport: Any) -> None:
         """Expect the head of the first request."""
@@ -112,6 +114,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request, or for the client to take the rest of the answer."""
+        self._running = self.pipeline[-1][0] if self.pipeline else None
         super().on_response_complete()
         if self.pipeline:
             self.flow.pause_reading()
@@ -132,7 +135,7 @@ class BoundedProtocol(HttpToolsProtocol):
             connection = self.transport.get_extra_info("socket")
             with suppress(OSError):  # so that the system drops what it holds, too
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.transport.abort()
+            self._abort()
         elif left:
             self._expect_taking()
 
@@ -143,6 +146,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
+        self._forget_requests()
         self._stop_timer()
         self._stop_taking()
         super().connection_lost(exc)
@@ -187,9 +191,12 @@ class BoundedProtocol(HttpToolsProtocol):
         self._stop_timer()
         if not _is_clear(self.headers, self.parser.get_http_version()):
             raise ValueError("another server could read this request differently")  # the client gets 400
+        waiting = len(self.pipeline)
         super().on_headers_complete()
+        if len(self.pipeline) == waiting:
+            self._running = self.cycle
         if len(self.pipeline) > MOST_PIPELINED:
-            self.transport.abort()
+            self._abort()
             raise ConnectionAbortedError  # ends the parsing of what has arrived
 
     def _ends_in(self, data: bytes) -> bool:
@@ -205,6 +212,19 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _abort(self) -> None:
+        """End the connection, and tell its requests."""
+        self._forget_requests()
+        self.transport.abort()
+
+    def _forget_requests(self) -> None:
+        """Tell the requests that their client is gone: writing to a closed connection is an error."""
+        for cycle in (self._running, *(cycle for cycle, _ in self.pipeline)):
+            if cycle is not None:
+                cycle.disconnected = True
+                cycle.message_event.set()
+        self.pipeline.clear()
 
     def _close(self) -> None:
         self._timer = None

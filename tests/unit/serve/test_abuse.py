@@ -388,9 +388,9 @@ def test_a_connection_with_many_waiting_requests_ends(shop: Path) -> None:
     with running_here(shop) as (port, _):
         with closing(_connect(port)) as connection:
             connection.settimeout(30)
-            connection.sendall(20 * request)
+            connection.sendall(100 * request)
             received = b""
-            while received.count(b"HTTP/1.1 200") < 20:
+            while received.count(b"HTTP/1.1 200") < 100:
                 received += connection.recv(65536)
         with closing(_connect(port)) as connection:
             connection.settimeout(30)
