@@ -9,6 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from termwise.errors import DeadlineError, StorageError
+from termwise.kernels.jit import load
 from termwise.serve.byte_budget import ByteBudget
 from termwise.serve.changes import Change, ChangeQueue, Outcome
 from termwise.serve.errors import ForbiddenError, OverloadError
@@ -43,6 +44,7 @@ class Service:
     """
 
     def __init__(self, folders: Sequence[str], settings: ServiceSettings | None = None) -> None:
+        load()  # what compiles when the indexes are warmed up shows whether this machine has compiled the kernels
         self.settings = settings or ServiceSettings()
         self.indexes = ServedIndexes(folders, refresh_interval=self.settings.refresh_interval)
         for served in self.indexes:
