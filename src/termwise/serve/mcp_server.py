@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit
 
+import anyio
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from mcp.types import (
     INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
     CallToolRequestParams,
     CallToolResult,
+    ErrorData,
+    JSONRPCError,
     ListToolsResult,
     TextContent,
     Tool,
@@ -303,12 +312,46 @@ def serve_stdio(folders: Sequence[str], settings: ServiceSettings | None = None)
         service = Service(folders, settings)
         server = tools_server(service)
         try:
-            async with stdio_server() as (incoming, outgoing):
-                await server.run(incoming, outgoing, server.create_initialization_options())
+            async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as tasks:
+                send, receive = anyio.create_memory_object_stream[SessionMessage | Exception]()
+                tasks.start_soon(_answer_errors, incoming, outgoing.send, send)
+                await server.run(receive, outgoing, server.create_initialization_options())
         finally:
             service.close()
 
     asyncio.run(run())
+
+
+async def _answer_errors(
+    incoming: AsyncIterable[SessionMessage | Exception],
+    answer: Callable[[SessionMessage], Awaitable[None]],
+    to_server: MemoryObjectSendStream[SessionMessage | Exception],
+) -> None:
+    """Pass messages on, and answer those that are no requests of the protocol, for which the server has no answer."""
+    async with to_server:
+        async for message in incoming:
+            if isinstance(message, Exception):
+                await answer(SessionMessage(_unreadable(message)))
+            else:
+                await to_server.send(message)
+
+
+def _unreadable(error: Exception) -> JSONRPCError:
+    """Return the answer to a line that cannot be read, with the identifier of the request if it has one."""
+    code, request_id = PARSE_ERROR, None
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        given: object = None
+        with suppress(ValueError, RecursionError):
+            given = json.loads(
+                str(first["input"])
+            )  # Python reads half a character, which the protocol refuses
+        if isinstance(given, dict) and type(given.get("id")) in (int, str):
+            request_id = given["id"]
+        if isinstance(given, dict) or first["type"] != "json_invalid":
+            code = INVALID_REQUEST
+    what = ErrorData(code=code, message="the line is no request in JSON-RPC 2.0")
+    return JSONRPCError(jsonrpc="2.0", id=request_id, error=what)
 
 
 class ToolsEndpoint:

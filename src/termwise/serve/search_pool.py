@@ -4,8 +4,9 @@ A client is an API key or an address. The thread that is free takes a job of the
 processors of late. Three rules keep clients with long jobs from stopping the others:
 
 - Further threads, the reserve, only take jobs of clients for whose jobs all running ones are long.
-- While another client that has used less has such a job, long jobs pause at each `termwise.budget.spend`: together,
-  they run for half of the time, and for a fifth if their client has used much of late.
+- While another client has such a job, long jobs pause at each `termwise.budget.spend`: together, they run for half of
+  the time, and for a fifth if their client has used much of late. They pause for no client that has used `MOST_USED`
+  times as much.
 - If the queue is full, the client with the most waiting jobs loses its newest one; that client waits for its next
   refusals.
 """
@@ -55,6 +56,9 @@ MUCH = 2.0
 
 FEW_PAUSES, MANY_PAUSES = 2.0, 5.0
 """Seconds in which long jobs run for one second, while a client has one for which they are long."""
+
+MOST_USED = 4.0
+"""Processor time that the client of short jobs may have used, in terms of that of the client with a long one."""
 
 LONGEST_PAUSE = 0.25
 
@@ -382,7 +386,7 @@ class SearchPool:
         with self._lock:
             used = job.client.use(now) + job.ran + ran
             clients = {*self._waiting, *(each.client for each in self._running)}
-            others = (each for each in clients if each.use(now) < used)
+            others = (each for each in clients if each.use(now) < MOST_USED * used)
             shortest = min(others, key=lambda each: each.mean, default=job.client)
             long = sum(each.is_long_for(shortest, now) for each in self._running)
             paused = job.is_long_for(shortest, now)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import subprocess
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -193,6 +196,32 @@ def test_stdio_carries_the_protocol_alone(shop: Path) -> None:
             return await client.call_tool("search", {"query": "fresh tea", "k": 1})
 
     assert asyncio.run(run()).structured_content["hits"][0]["doc_id"] == "sencha"
+
+
+def test_every_line_of_stdio_is_answered(shop: Path) -> None:
+    """Lines that are no requests were dropped, so that an assistant waited for ever."""
+    lines = (
+        b"{",
+        b"[" * 50_000,
+        b"\xff\xfe",
+        b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"search","arguments":{"query":"\\ud800"}}}',
+        b'{"jsonrpc":"1.0","id":"a","method":"ping"}',
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(termwise.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "termwise", "serve", str(shop), "--mcp", "stdio"],
+        input=b"\n".join(lines) + b"\n",
+        env=environment,
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(answer["id"], answer["error"]["code"]) for answer in answers] == [
+        *((None, -32700) for _ in range(3)),
+        (7, -32600),
+        (None, -32600),
+    ]
 
 
 @pytest.fixture
