@@ -50,7 +50,8 @@ def started(built: Path, tmp_path_factory: pytest.TempPathFactory):
     yield still, living, copy
     for one in (still, living):
         one.kill()
-        assert not one.errors()
+    assert not still.errors()
+    assert not living.errors()
 
 
 @pytest.fixture(scope="session")
@@ -77,4 +78,4 @@ def new_service(index: Path, tmp_path: Path):
     yield make
     for one in made:
         one.kill()
-        assert not one.errors()
+    assert not any(one.errors() for one in made)
