@@ -46,7 +46,10 @@ THIS_MACHINE = ("127.0.0.1", "localhost", "[::1]")
 PIECE = 1 << 16
 """Bytes of an answer that are sent at once. The next piece waits until the client has taken most of the one before."""
 
-PACED = (400, 401, 403, 413, 415)
+LONGEST_PATH = 8192
+"""Characters of an address without its query."""
+
+PACED = (400, 401, 403, 413, 414, 415)
 """Statuses of refusals; a client that gets many waits for further ones while other clients are active."""
 
 HEADERS = (
@@ -222,6 +225,13 @@ class ServiceMiddleware:
                     }
                 }
                 await JsonAnswer(wrong_host, status_code=421)(scope, receive, answer.send)
+            elif len(scope["path"]) > LONGEST_PATH:
+                too_long = {
+                    "type": "too-large",
+                    "message": "the address is too long",
+                    "facts": {"characters": str(len(scope["path"])), "most": str(LONGEST_PATH)},
+                }
+                await JsonAnswer({"error": too_long}, status_code=414)(scope, receive, answer.send)
             else:
                 await self._app(scope, receive, answer.send)
         except Exception:

@@ -447,6 +447,13 @@ def test_what_comes_after_a_body_or_an_answer_is_bounded(shop: Path, monkeypatch
         assert service.bodies.held == 0
 
 
+def test_long_addresses_are_refused(shop: Path) -> None:
+    with served([str(shop)]) as client:
+        assert client.get(f"/v1/indexes/{'x' * 8000}").status_code == 404
+        assert _error(client.get(f"/v1/indexes/{'x' * 9000}")) == (414, "too-large")
+        assert client.get(f"{SEARCH}?query={'tea%20' * 600}").status_code == 200
+
+
 def test_unknown_parameters_and_fields_take_no_time(shop: Path) -> None:
     """Names that are near those of fields took a second on the event loop."""
     many = "&".join(f"quer{number}=1" for number in range(301))
