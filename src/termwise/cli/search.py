@@ -98,7 +98,6 @@ def command(
 
     termwise search DIR --filter 'price < 20' --sort price
     """
-    from termwise.explain.explanation_text import IN_PIECES, words_in_pieces
     from termwise.search.opening import open_searcher
 
     asked = search_of(
@@ -160,8 +159,8 @@ def command(
     if not lists and not like and not like_file:
         if len(ranking) and len(searcher.parts) > 1:
             _note_silent_parts(searcher, results.text)
-        if pieces := words_in_pieces(explanations):
-            note_line(f"{IN_PIECES}: {listed(pieces)}")
+        if explanations:
+            _note_pieces(explanations)
     if results.same_text:
         note_line(f"excluded, because the text is the same: {listed(results.same_text)}")
     _print_facets(counts, as_json)
@@ -169,6 +168,14 @@ def command(
         if not syntax:
             _note_syntax(query)
         _note_file(folder, query)
+
+
+def _note_pieces(explanations: Sequence[Explanation]) -> None:
+    """Name the words of a query of which only pieces are known."""
+    from termwise.explain.explanation_text import IN_PIECES, words_in_pieces
+
+    if pieces := words_in_pieces(explanations):
+        note_line(f"{IN_PIECES}: {listed(pieces)}")
 
 
 def attribute_text(value: AttributeValue) -> str:
