@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import click
 
-from termwise.errors import UnknownNameError
+from termwise.errors import UnknownNameError, UsageError
 
 HELP = {"help_option_names": ["-h", "--help"]}
 """Settings of every command and group."""
@@ -40,7 +40,9 @@ class Option:
 
     def _type(self, kind: Any) -> click.ParamType[Any]:
         if kind in (int, float) and (self.min, self.max) != (None, None):
-            return (click.IntRange if kind is int else click.FloatRange)(self.min, self.max)  # type: ignore[arg-type]
+            bounded = (click.IntRange if kind is int else click.FloatRange)(self.min, self.max)  # type: ignore[arg-type]
+            bounded.name = "whole number" if kind is int else "number"  # for errors
+            return bounded
         return _type_of(kind)
 
 
@@ -84,6 +86,23 @@ def _type_of(kind: Any) -> click.ParamType[Any]:
 
 class Command(click.Command):
     """Command whose help lists its arguments before its options."""
+
+    allow_extra_args = True
+    """So that `parse_args` can say what to do about them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; words beyond them are most often a query without quotes."""
+        rest = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            raise UsageError(
+                "there are more arguments than the command takes",
+                facts=[
+                    ("not expected", " ".join(rest)),
+                    ("usage", self.get_usage(ctx).removeprefix("Usage: ")),
+                ],
+                fixes=["put words that belong together in quotes"],
+            )
+        return rest
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the arguments, then the options."""
