@@ -295,9 +295,7 @@ def map_file(path: Path, length: int | None) -> mmap.mmap | bytes:
     except OSError as error:
         fix = REBUILD
         if error.errno in (errno.EMFILE, errno.ENFILE):
-            fix = Fix.sentence(
-                "let the process open more files, with `ulimit -n` or `LimitNOFILE` of systemd"
-            )
+            fix = Fix.sentence("let the process open more files")
         elif error.errno in (errno.EACCES, errno.EPERM):
             fix = Fix.sentence("make the file readable for this user")
         raise MissingFileError.of("a file of the index cannot be opened", path, error, fixes=[fix]) from error
