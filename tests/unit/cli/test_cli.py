@@ -91,7 +91,10 @@ def test_the_help_describes_each_verb_on_one_whole_line(capsys, monkeypatch, gro
         (["search", "i.tw", "x", "-k", "many"], "-k"),
         (["index", "docs.jsonl"], "--out"),
         (["search", "i.tw"], "give a query, a query document, or conditions"),
-        (["rank", "i.tw", "x", "--queries", "queries.jsonl", "--out", "r"], "more arguments than the command takes"),
+        (
+            ["rank", "i.tw", "x", "--queries", "queries.jsonl", "--out", "r"],
+            "more arguments than the command takes",
+        ),
         (["search", "i.tw", "x", "--like", "a"], "a query, --like and --like-file exclude each other"),
         (["search", "i.tw", "--like", "a", "--like-file", "docs.jsonl"], "exclude each other"),
         (["search", "i.tw", "--like", "a", "--exclude-seed", "id"], "--exclude-seed"),
