@@ -38,7 +38,7 @@ def write_manifest(folder: Path, body: dict) -> None:
 
 
 def file_records(value: object) -> list[dict]:
-    """Find all records of files in a manifest."""
+    """Return all file records in a manifest."""
     if isinstance(value, dict):
         if set(value) == {"name", "length", "sha256"}:
             return [value]

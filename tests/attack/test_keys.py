@@ -165,7 +165,7 @@ def test_roles(guarded):
     ],
 )
 def test_forms_of_the_header(guarded, header, code):
-    """Only the exact key is accepted, and odd headers are refused."""
+    """A header with the exact key gives access; a malformed header, or one with another key, is answered with 401."""
     service, _, keys = guarded
     line = header.format(keys["search"]).encode("latin-1")
     data = (

@@ -29,7 +29,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> tuple:
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory, keys: tuple):
-    """A service of 4,000 documents in which many phrases are almost everywhere, with a deadline of a second."""
+    """Service of an index of 4,000 documents, most of which contain most phrases, with a deadline of one second."""
     rng = random.Random(1)
     folder = tmp_path_factory.mktemp("large")
     with (folder / "docs.jsonl").open("w") as file:
@@ -172,7 +172,7 @@ def test_the_reserve_takes_nothing_while_nothing_runs():
 
 @pytest.mark.skipif(SECONDS < 2, reason="adding a large document takes seconds")
 def test_the_work_for_a_large_example_ends_with_the_deadline(large, keys):
-    """A document of many words as an example is no more work than the deadline allows."""
+    """A query by an example of 350,000 words stops using the processor when its deadline has passed."""
     rng = random.Random(2)
     text = " ".join("".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=8)) for _word in range(350_000))
     header = {"authorization": f"Bearer {keys[3]}"}
@@ -203,7 +203,7 @@ def seconds_of(service, send, times: int) -> float:
     ids=["lines", "identifiers"],
 )
 def test_a_request_without_work_is_cheap(large, path, body):
-    """A body that asks for nothing, or for too much, costs no more than a few searches."""
+    """A request without searches, or for too many documents, takes no more time than a few searches."""
     header = {"content-type": "application/x-ndjson" if "msearch" in path else "application/json"}
     small = seconds_of(large, lambda: large.client.get("/v1/indexes/docs/search?query=tea&k=1"), 50)
     odd = seconds_of(large, lambda: large.client.post(path, content=body, headers=header), 5)

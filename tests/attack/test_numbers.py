@@ -125,7 +125,7 @@ def refuse(name: str):
 
 
 def check(answer, what: object) -> None:
-    """Assert that an answer is no error of the service, and that its body can be read by every client."""
+    """Assert that an answer has no 5xx status, and that its body is valid JSON."""
     assert answer.status_code < 500, (what, answer.text)
     kind = answer.headers.get("content-type", "")
     if "json" in kind and answer.content:

@@ -111,7 +111,7 @@ def test_pipelined_requests_are_answered_in_order(service):
     "text", [b"\xff\xfe\x00", b"\xef\xbb\xbf{}", '{"query": "tea"}'.encode("utf-16"), b"[" * 90_000]
 )
 def test_bodies_that_are_no_json(service, text):
-    """A body that is no JSON is an error of the client, and is answered soon."""
+    """A body that is not JSON is answered with a 4xx status, four requests within five seconds."""
     begin = time.monotonic()
     for path in ("/v1/indexes/docs/search", "/docs/_search", "/v1/search", "/mcp"):
         answer = service.client.post(path, content=text, headers={"content-type": "application/json"})

@@ -131,12 +131,10 @@ def command_of(name: str, function: Callable[..., None]) -> Command:
     parameters, lists = [], []
     for each in inspect.signature(function).parameters.values():
         kind, default = hints[each.name], each.default
-        kind = (
-            next((one for one in get_args(kind) if one is not NoneType), kind) if _is_optional(kind) else kind
-        )
         assert get_origin(kind) is Annotated, f"{name}: {each.name} is no argument or option"
         kind, described = get_args(kind)
-        kind = next(one for one in get_args(kind) if one is not NoneType) if _is_optional(kind) else kind
+        if NoneType in get_args(kind):
+            kind = next(one for one in get_args(kind) if one is not NoneType)
         repeated = get_origin(kind) is list
         if repeated:
             (kind,) = get_args(kind)
@@ -157,12 +155,8 @@ def command_of(name: str, function: Callable[..., None]) -> Command:
     )
 
 
-def _is_optional(kind: Any) -> bool:
-    return get_origin(kind) is not Annotated and NoneType in get_args(kind)
-
-
 class Group(click.Group):
-    """Group whose commands are made when they are used, so that a command imports its own module only.
+    """Command group that imports the module of a command only when that command is used.
 
     Parameters
     ----------

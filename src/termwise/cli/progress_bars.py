@@ -23,7 +23,7 @@ from termwise.cli.terminal import human_time, note_line
 from termwise.display.safe_text import legible_line
 
 MEASURED = ("encode", "train", "tune", "score")
-"""First words of the stages whose speed is shown."""
+"""First words in the names of the stages for which items per second are shown."""
 
 
 class _Speed(ProgressColumn):

@@ -171,7 +171,7 @@ def command(
 
 
 def _note_pieces(explanations: Sequence[Explanation]) -> None:
-    """Name the words of a query of which only pieces are known."""
+    """Print a note with the query words for which the index has only word pieces."""
     from termwise.explain.explanation_text import IN_PIECES, words_in_pieces
 
     if pieces := words_in_pieces(explanations):

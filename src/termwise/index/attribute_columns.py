@@ -28,7 +28,7 @@ COLUMN_SECTIONS: dict[FieldType, int] = {
     "keyword": 1 + STRING_SECTIONS,
     "keywords": 2 + STRING_SECTIONS,
 }
-"""Number of sections of a column of each type."""
+"""Number of file sections that a column takes, by the type of its attribute."""
 
 MISSING = 2
 """Number of a missing value in a column of booleans."""

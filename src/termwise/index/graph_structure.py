@@ -22,7 +22,7 @@ import numpy.typing as npt
 from termwise.storage.manifest_json import Misfit
 
 _KINDS = b"c\x17\x0e\x0f"
-"""Codes of the kinds in the head: metric cosine, numbers i8, keys u64, links u32."""
+"""Expected codes in the header of a usearch file: metric (cosine), type of numbers (i8), keys (u64) and links (u32)."""
 
 _HEAD = 64
 _NUMBERS = 5

@@ -30,7 +30,7 @@ _INVERTED_BYTES = 10  # working memory of the inversion per posting: 6, and up t
 
 @dataclass(frozen=True)
 class SegmentPlan:
-    """Input of a segment, consecutive rows of a spill, and the settings of its writer.
+    """Consecutive rows of a spill that become one segment, and the settings for writing it.
 
     With `own_terms`, the segment numbers only the terms that it contains, so that a small one has a small file.
     """

@@ -97,7 +97,7 @@ def _add_postings(view: Any, terms: Array, query_weights: Array, sums: Array) ->
     return True
 
 
-@compiled_or(plain.retrieve_allowed)
+@compiled_or(plain.retrieve_segments)
 def retrieve_allowed(
     views: Array,
     query_terms: Array,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial, update_wrapper
@@ -106,7 +107,10 @@ class Kernel(Generic[Parameters, Result]):
             except MemoryError:
                 raise
             except Exception as error:  # of numba or of its cache: kernels raise none
-                warn(f"numba cannot be used, searches are slower: {type(error).__name__}: {error}")
+                reason = f"{type(error).__name__}: {error}"
+                warnings.warn(
+                    f"numba cannot be used, searches are slower: {reason}", RuntimeWarning, stacklevel=3
+                )
                 self._call = self.plain
         begin = time.perf_counter()
         result = self.plain(*args, **kwargs)
@@ -124,13 +128,6 @@ def compiled_or(
 ) -> Callable[[Callable[Parameters, Result]], Kernel[Parameters, Result]]:
     """Make a kernel of a function that `plain` replaces while numba is not imported."""
     return partial(Kernel, plain=plain)
-
-
-def warn(message: str) -> None:
-    """Warn once about a failure of numba."""
-    import warnings
-
-    warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 def on_load(function: Callable[[], None]) -> Callable[[], None]:

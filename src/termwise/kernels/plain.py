@@ -111,7 +111,7 @@ def _sums(view: Any, query_terms: Array, query_weights: Array) -> Array | None:
     return sums
 
 
-def _keys(view: Any, sums: Array, background: int, k: int, bits: int, *, masked: bool) -> Array | None:
+def _keys(view: Any, sums: Array, background: int, k: int, bits: int) -> Array | None:
     """Return the keys of the best allowed documents of a segment, at least `k` if there are; None if it is damaged."""
     documents = int(view["documents"])
     found = np.flatnonzero(sums > 0)
@@ -125,7 +125,7 @@ def _keys(view: Any, sums: Array, background: int, k: int, bits: int, *, masked:
         scores = scores + background * array_at(view["bias_at"], view["biases"], np.uint16)[found].astype(
             np.int64
         )
-    is_masked = masked and int(view["masked"]) > 0
+    is_masked = int(view["masked"]) > 0
     if len(found) > k and not is_masked:
         best = scores >= np.partition(scores, -k)[-k]
         found, scores = found[best], scores[best]
@@ -140,31 +140,6 @@ def _keys(view: Any, sums: Array, background: int, k: int, bits: int, *, masked:
     return (scores << bits) | ((1 << bits) - 1 - int(view["first"]) - rows)
 
 
-def _retrieve(
-    views: Array,
-    query_terms: Array,
-    query_weights: Array,
-    background: Any,
-    k: int,
-    bits: int,
-    least: Any,
-    masked: bool,
-) -> tuple[Array, Array, int]:
-    none = np.empty(0, dtype=np.int64)
-    keys = [none]
-    for number, view in enumerate(views):
-        sums = _sums(view, query_terms, query_weights)
-        shifted = int(background) << int(view["shift"])
-        found = None if sums is None else _keys(view, sums, shifted, k, bits, masked=masked)
-        if found is None:
-            return none, none, number
-        keys.append(found)
-    best = np.sort(np.concatenate(keys))[::-1][:k]
-    best = best[best >> bits >= least]
-    most = (1 << bits) - 1
-    return most - (best & most), best >> bits, -1
-
-
 def retrieve_segments(
     views: Array,
     query_terms: Array,
@@ -174,21 +149,20 @@ def retrieve_segments(
     bits: int,
     least: Any,
 ) -> tuple[Array, Array, int]:
-    """See `retrieval.retrieve_segments`."""
-    return _retrieve(views, query_terms, query_weights, background_weight, k, bits, least, masked=True)
-
-
-def retrieve_allowed(
-    views: Array,
-    query_terms: Array,
-    query_weights: Array,
-    background_weight: Any,
-    k: int,
-    bits: int,
-    least: Any,
-) -> tuple[Array, Array, int]:
-    """See `allowed_retrieval.retrieve_allowed`."""
-    return _retrieve(views, query_terms, query_weights, background_weight, k, bits, least, masked=False)
+    """See `retrieval.retrieve_segments`, and `allowed_retrieval.retrieve_allowed`, whose views have no ``mask``."""
+    none = np.empty(0, dtype=np.int64)
+    keys = [none]
+    for number, view in enumerate(views):
+        sums = _sums(view, query_terms, query_weights)
+        shifted = int(background_weight) << int(view["shift"])
+        found = None if sums is None else _keys(view, sums, shifted, k, bits)
+        if found is None:
+            return none, none, number
+        keys.append(found)
+    best = np.sort(np.concatenate(keys))[::-1][:k]
+    best = best[best >> bits >= least]
+    most = (1 << bits) - 1
+    return most - (best & most), best >> bits, -1
 
 
 def score_rows(

@@ -24,7 +24,15 @@ from termwise.kernels.jit import compilation_seconds
 from termwise.serve.api import OPERATIONS
 from termwise.serve.bodies import SHARE, JsonAnswer
 from termwise.serve.byte_budget import ByteShare
-from termwise.serve.errors import OverloadError, error_record, headers_of, log_failure, over_http, status_of
+from termwise.serve.errors import (
+    OverloadError,
+    TooLargeError,
+    error_record,
+    headers_of,
+    log_failure,
+    over_http,
+    status_of,
+)
 from termwise.serve.indexes import ServedIndexes
 from termwise.serve.keys import Access
 from termwise.serve.observation import Metrics, requests_log
@@ -226,12 +234,12 @@ class ServiceMiddleware:
                 }
                 await JsonAnswer(wrong_host, status_code=421)(scope, receive, answer.send)
             elif len(scope["path"]) > LONGEST_PATH:
-                too_long = {
-                    "type": "too-large",
-                    "message": "the address is too long",
-                    "facts": {"characters": str(len(scope["path"])), "most": str(LONGEST_PATH)},
-                }
-                await JsonAnswer({"error": too_long}, status_code=414)(scope, receive, answer.send)
+                too_long = TooLargeError(
+                    "the address is too long",
+                    facts=[("characters", len(scope["path"])), ("most", LONGEST_PATH)],
+                )
+                record = {"error": error_record(too_long)}
+                await JsonAnswer(record, status_code=414)(scope, receive, answer.send)
             else:
                 await self._app(scope, receive, answer.send)
         except Exception:

@@ -36,7 +36,7 @@ BODY_SECONDS = 10.0
 """Time for the body of a request to arrive."""
 
 SMALL = 4 << 10
-"""Bytes of a body that is read on the event loop."""
+"""Largest size in bytes of a body that is parsed on the event loop; a thread parses larger ones."""
 
 MOST_LEVELS = 30
 """Nesting of objects and arrays in a body."""

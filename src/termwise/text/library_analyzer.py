@@ -40,9 +40,6 @@ _LIBRARIES: Mapping[str, Callable[[], _Library]] = {
     "lemmas": cache(Lemmas),
 }
 
-LIBRARY_ANALYZERS = tuple(_LIBRARIES)
-"""Names of the analyzers."""
-
 
 @dataclass(frozen=True, eq=False)
 class LibraryAnalyzer:

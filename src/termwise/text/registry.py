@@ -78,6 +78,11 @@ def _known(name: str) -> tuple[WordTokenizer, tuple[WordStep, ...]] | None:
     return _WORDS.get(name) or _all_words().get(name)
 
 
+def _tokenizers(words: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]]) -> dict[str, WordTokenizer]:
+    """Return the tokenizers of some analyzers by name."""
+    return {tokenizer.name: tokenizer for tokenizer, _ in words.values()}
+
+
 def _steps(words: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]]) -> dict[str, WordStep]:
     """Return the steps of some analyzers, and those that can be added, by name."""
     return {
@@ -221,8 +226,7 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
     """
     options = spec.options
     base = spec.name.partition("+")[0]
-    is_common = base in _WORDS
-    if not is_common and base not in analyzer_names() and (make := _own_maker(spec.name)) is not None:
+    if base not in _WORDS and base not in analyzer_names() and (make := _own_maker(spec.name)) is not None:
         return _made(make, spec)
     if spec.name in _LIBRARIES:
         from termwise.text.library_analyzer import LibraryAnalyzer
@@ -235,11 +239,10 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
         from termwise.text.wordpiece import WordPieceAnalyzer
 
         return CleanedAnalyzer(spec) if spec.name == _CLEANED else WordPieceAnalyzer(spec)
-    words = _WORDS if is_common else _all_words()
-    tokenizers = {tokenizer.name: tokenizer for tokenizer, _ in words.values()}
     tokenizer, steps = str(options["tokenizer"]), options.get("steps", [])
-    if tokenizer not in tokenizers and is_common:  # an own analyzer of the name
-        tokenizers = {each.name: each for each, _ in _all_words().values()}
+    tokenizers = _tokenizers(_WORDS)
+    if tokenizer not in tokenizers:
+        tokenizers = _tokenizers(_all_words())
     if tokenizer not in tokenizers:
         raise UnknownNameError.of("word tokenizer", tokenizer, tokenizers)
     if not isinstance(steps, list | tuple):

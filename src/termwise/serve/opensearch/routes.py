@@ -216,7 +216,7 @@ async def _several_searches(service: Service, request: Request) -> Response:
 def _some_searched(
     service: Service, default: str | None, searches: Sequence[tuple[bytes, bytes]]
 ) -> list[dict[str, Any]]:
-    """Answer the first of several searches, at least one, for `TOGETHER_SECONDS`."""
+    """Answer searches in their order until `TOGETHER_SECONDS` have passed, and at least the first one."""
     answers: list[dict[str, Any]] = []
     end = time.monotonic() + TOGETHER_SECONDS
     for header, body in searches:
@@ -231,7 +231,7 @@ def _some_searched(
 
 
 def _searched(service: Service, default: str | None, header: bytes, body: bytes) -> dict[str, Any]:
-    """Answer one of several searches, given by the lines of its header and its body."""
+    """Answer one search, given its header and its body as JSON."""
     given = known_keys(parsed_json(header), "the header of a search", ("index",))
     names = several(given.get("index", default))
     served = _named(service, None if names == [None] else ",".join(texts(names, "index")))
