@@ -13,6 +13,12 @@ import pytest
 from hypothesis import settings
 from tests.shared_exports import SharedExports
 
+from termwise.compilation import warm
+from termwise.index import segment_writer
+from termwise.index.document_order import LEAF
+from termwise.kernels.jit import compiled_names
+from termwise.storage.atomic_file import locked_folder
+
 # Examples can be slow on shared machines, which is not a failure; failures must be reproducible.
 settings.register_profile("termwise", deadline=None, derandomize=True)
 settings.load_profile("termwise")
@@ -26,6 +32,23 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_is_compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compile all kernels before the first test, and check at the end that no test has compiled another one."""
+    with locked_folder(tmp_path_factory.getbasetemp().parent):  # of the processes of one run, one compiles
+        warm()
+    yield
+    assert [name for name in compiled_names if "<locals>" not in name] == []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def small_segments_are_ordered() -> Iterator[None]:
+    """Order the documents of small segments too, so that the tests see segments in another order than the input."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segment_writer, "UNORDERED", LEAF)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -25,6 +25,7 @@ from termwise._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from termwise.collection import open_collection, read_qrels, read_queries, read_run, write_run
+    from termwise.compilation import warm
     from termwise.errors import TermwiseError
     from termwise.explain import Explanation
     from termwise.indexing import BuildOptions, build_index, open_writer
@@ -49,6 +50,7 @@ _MODULES = {
     "read_qrels": "collection",
     "read_queries": "collection",
     "read_run": "collection",
+    "warm": "compilation",
     "write_run": "collection",
 }
 """Public names, and the module that each is loaded from when it is first used."""
@@ -99,6 +101,7 @@ __all__ = [
     "read_qrels",
     "read_queries",
     "read_run",
+    "warm",
     "write_run",
 ]
 

@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("text", "attributes"),
     ("storage",),
     ("weights", "vectors"),
-    ("settings", "parallel", "validation", "budget"),
+    ("settings", "parallel", "validation", "budget", "compilation"),
     ("records",),
     ("errors",),
     ("fixes",),

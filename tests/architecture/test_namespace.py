@@ -14,7 +14,7 @@ PACKAGES = [name for name in dir(termwise) if not name.startswith("__") and name
 
 def test_public_names_are_sorted_and_load():
     assert termwise.__all__ == sorted(termwise.__all__)
-    assert len(termwise.__all__) == 19
+    assert len(termwise.__all__) == 20
     for name in termwise.__all__:
         value = getattr(termwise, name)
         assert value.__doc__, name

@@ -23,11 +23,13 @@ from termwise.cli.commands import Group, command_of
 from termwise.cli.hints import spell
 from termwise.display.safe_text import error_text, legible
 from termwise.errors import TermwiseError
+from termwise.kernels import code_cache
 from termwise.kernels.jit import on_compilation
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Start": {
         "try": "Try termwise on the included documentation of Python.",
+        "warm": "Compile everything for this machine, so that no command waits for it.",
     },
     "Build an index": {
         "index": "Index a collection.",
@@ -102,8 +104,9 @@ app = Group(
 
 
 def note_compiling() -> None:
-    """Report that kernels are being compiled."""
-    print("compiling for this machine: up to a minute or two, the first time only", file=sys.stderr)
+    """Report that kernels are being compiled, unless others have been before."""
+    if code_cache.is_empty():
+        print("compiling for this machine, once; termwise warm does it for all commands", file=sys.stderr)
 
 
 def run(arguments: list[str] | None = None) -> int:

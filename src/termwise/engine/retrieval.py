@@ -344,8 +344,8 @@ def _score_rows(segment: Segment, query: QueryVector, rows: npt.NDArray[np.int64
     terms, weights = _of_segment(segment, query)
     background = number(query.background) * number(1 << segment.shift)
     sums, matched, status = score_rows(
-        segment.starts, segment.terms, segment.impacts, segment.bias, rows,
-        terms, weights, background, _slots(segment.n_terms, len(terms)),
+        segment.starts, segment.terms, segment.impacts, segment.bias, np.ascontiguousarray(rows),
+        terms, weights, background, _slots(segment.n_terms),
     )  # fmt: skip
     if status != OK:
         raise damaged_rows(segment)
@@ -359,11 +359,10 @@ def _of_segment(segment: Segment, query: QueryVector) -> tuple[npt.NDArray[np.in
     return terms, weights << segment.shift if segment.shift else weights
 
 
-def _slots(n_terms: int, n_query_terms: int) -> npt.NDArray[np.unsignedinteger]:
-    """Return a look-up table of this thread, of the narrowest type and filled with 0, as the kernel leaves it."""
-    dtype = np.min_scalar_type(n_query_terms)
-    table: npt.NDArray[np.unsignedinteger] | None = getattr(_tables, dtype.name, None)
+def _slots(n_terms: int) -> npt.NDArray[np.uint8]:
+    """Return a look-up table of this thread, filled with 0, as the kernel leaves it."""
+    table: npt.NDArray[np.uint8] | None = getattr(_tables, "slots", None)
     if table is None or len(table) < n_terms:
-        table = np.zeros(n_terms, dtype=dtype)
-        setattr(_tables, dtype.name, table)
+        table = np.zeros(n_terms, dtype=np.uint8)
+        _tables.slots = table
     return table

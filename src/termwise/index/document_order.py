@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 import numpy as np
 import numpy.typing as npt
 
-from termwise.kernels.bisection import bisect, bisect_all, cut
+from termwise.kernels.bisection import bisect_all, cut
 
 LEAF = 32
 """Sets of at most this many documents are not cut."""
@@ -56,18 +56,10 @@ def document_order(
 
     def split(first: int, last: int) -> list[tuple[int, int]]:
         """Cut a large set and return its halves, or order a small one completely and return none."""
-        if last - first <= alone:
-            bisect_all(indptr, terms, order, first, last, LEAF, ROUNDS, log2, n_terms, gains)
-            return []
+        once = last - first > alone
+        bisect_all(indptr, terms, order, first, last, LEAF, once, ROUNDS, log2, n_terms, gains)
         middle = int(cut(first, last, LEAF))
-        counts = np.zeros((2, n_terms), dtype=np.int32)
-        room = np.empty((2, n_terms), dtype=np.float32)
-        touched = np.empty(n_terms, dtype=np.int32)
-        bisect(
-            indptr, terms, order, first, middle, last, ROUNDS, log2,
-            counts[0], counts[1], room[0], room[1], touched, gains,
-        )  # fmt: skip
-        return [(first, middle), (middle, last)]
+        return [(first, middle), (middle, last)] if once else []
 
     with ThreadPoolExecutor(threads) as pool:
         running: dict[Future[list[tuple[int, int]]], int] = {pool.submit(split, 0, n_documents): n_documents}

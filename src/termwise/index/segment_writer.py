@@ -16,16 +16,19 @@ from termwise.index.manifest_records import BLOCK_BITS
 from termwise.index.quantiser import Quantiser
 from termwise.index.segment import KIND, term_dtype
 from termwise.index.spill import ArraySpill, RowSpill, ranges_within
-from termwise.kernels.inversion import collect_postings, count_terms, cut_postings
+from termwise.kernels.inversion import invert
 from termwise.progress import Progress
 
 CHUNK = 1 << 20
 """Number of postings to read from the spill at a time."""
 
+UNORDERED = 1 << 12
+"""Segments of at most this many documents keep the order of the input: a search of them takes microseconds."""
+
 LEAST_ROOM = 1 << 20
 """Lower bound for the number of postings to invert at a time."""
 
-_INVERTED_BYTES = 10  # working memory of the inversion per posting: 6, and up to 4 for its entry
+_INVERTED_BYTES = 40  # working memory of the inversion per posting: two keys, and up to 24 for its entry
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ def _write_inverted(
     impacts: npt.NDArray[np.uint8],
     bias: npt.NDArray[np.uint16],
 ) -> None:
-    if plan.reorder and len(terms):
+    if plan.reorder and plan.rows > UNORDERED:
         order = document_order(
             indptr,
             terms,
@@ -146,7 +149,7 @@ def _write_inverted(
         )
     else:
         order = np.arange(plan.rows, dtype=np.int32)
-    counts = count_terms(terms, plan.n_terms)
+    counts = np.bincount(terms, minlength=plan.n_terms)
     term_postings = np.concatenate([[0], np.cumsum(counts)])
     entry_counts = np.zeros(plan.n_terms, dtype=np.int64)
     room = max(LEAST_ROOM, plan.memory // _INVERTED_BYTES)
@@ -164,11 +167,8 @@ def _write_inverted(
             for name, dtype in types.items()
         }
         for first, last in ranges_within(counts, room, plan.n_terms):
-            starts = term_postings[first : last + 1] - term_postings[first]
-            documents, sorted_impacts = collect_postings(indptr, terms, impacts, order, first, starts)
-            entry_counts[first:last], *columns = cut_postings(starts, documents, sorted_impacts, BLOCK_BITS)
-            del documents
-            columns.append(sorted_impacts)
+            inverted = invert(indptr, terms, impacts, order, first, last, BLOCK_BITS)
+            entry_counts[first:last], *columns = inverted
             for name, column in zip(types, columns, strict=True):
                 parts[name].add(column)
             plan.progress("invert", int(term_postings[last]), int(term_postings[-1]))

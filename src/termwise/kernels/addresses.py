@@ -40,43 +40,42 @@ def prefetch(address: int) -> None:
 
 @on_load
 def _extend_numba() -> None:
-    """Teach numba these functions."""
+    """Teach numba these functions, as instructions: each use of an overload would be compiled as a function."""
     from llvmlite import ir
-    from numba import types
+    from numba import extending, types
     from numba.core import cgutils
-    from numba.extending import intrinsic, overload
-    from numba.np.numpy_support import carray
+    from numba.core.typing import npydecl
+    from numba.np import arrayobj
 
-    def to_pointer(context: Any, address: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+    lower: Any = extending.lower_builtin
+    parse_dtype: Any = npydecl.parse_dtype
+    make_array: Any = arrayobj.make_array
+    populate_array: Any = arrayobj.populate_array
 
-        return types.voidptr(types.int64), generate
+    @extending.type_callable(array_at)
+    def type_of_array(context: Any) -> Any:
+        return lambda address, length, dtype: types.Array(parse_dtype(dtype), 1, "C")
 
-    def to_prefetch(context: Any, address: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            flag = ir.IntType(32)
-            kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flag, flag, flag])
-            function = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
-            read, keep, data = flag(0), flag(3), flag(1)
-            builder.call(function, [builder.inttoptr(arguments[0], cgutils.voidptr_t), read, keep, data])
-            return context.get_dummy_value()
+    def to_array(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        number = context.get_data_type(signature.return_type.dtype)
+        size = context.get_constant(types.intp, context.get_abi_sizeof(number))
+        array = make_array(signature.return_type)(context, builder)
+        data = builder.inttoptr(arguments[0], number.as_pointer())
+        populate_array(array, data, [arguments[1]], [size], size, None)
+        return array._getvalue()
 
-        return types.none(types.int64), generate
+    lower(array_at, types.Integer, types.Integer, types.Any)(to_array)
 
-    pointer: Any = intrinsic(to_pointer)
-    announced: Any = intrinsic(to_prefetch)
+    @extending.type_callable(prefetch)
+    def type_of_prefetch(context: Any) -> Any:
+        return lambda address: types.none
 
-    @overload(array_at)
-    def compiled_array_at(address: Any, length: Any, dtype: Any) -> Any:
-        def array(address: Any, length: Any, dtype: Any) -> Any:
-            return carray(pointer(address), (length,), dtype)
+    def to_prefetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        flag = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flag, flag, flag])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
+        read, keep, data = flag(0), flag(3), flag(1)
+        builder.call(function, [builder.inttoptr(arguments[0], cgutils.voidptr_t), read, keep, data])
+        return context.get_dummy_value()
 
-        return array
-
-    @overload(prefetch)
-    def compiled_prefetch(address: Any) -> Any:
-        def announce(address: Any) -> Any:
-            announced(address)
-
-        return announce
+    lower(prefetch, types.Integer)(to_prefetch)

@@ -14,8 +14,17 @@ import numpy as np
 
 from termwise.kernels import plain
 from termwise.kernels.addresses import array_at
-from termwise.kernels.jit import Array, compiled, compiled_or
-from termwise.kernels.retrieval import INTACT, largest_of, numbers_of, offer, ordinal_of, results_of
+from termwise.kernels.jit import Array, compiled, compiled_for
+from termwise.kernels.retrieval import (
+    INTACT,
+    SEARCH,
+    VIEW,  # noqa: F401  # in a signature
+    largest_of,
+    numbers_of,
+    offer,
+    ordinal_of,
+    results_of,
+)
 
 GROUP = 64
 """Number of sums of which the largest is compared with the k-th score."""
@@ -32,7 +41,7 @@ def count_bits(word: Any) -> Any:
     return np.int64((word + (word >> np.uint64(32))) & np.uint64(127))
 
 
-@compiled_or(plain.count_postings)
+@compiled_for("VIEW[:], int32[:]", plain=plain.count_postings)
 def count_postings(views: Array, query_terms: Array) -> int:
     """Return the number of postings of the query terms in all segments; any number for damaged ones."""
     postings = 0
@@ -97,7 +106,7 @@ def _add_postings(view: Any, terms: Array, query_weights: Array, sums: Array) ->
     return True
 
 
-@compiled_or(plain.retrieve_segments)
+@compiled_for(*SEARCH, plain=plain.retrieve_segments)
 def retrieve_allowed(
     views: Array,
     query_terms: Array,
@@ -120,7 +129,7 @@ def retrieve_allowed(
         members_in_all += views[i]["members"]
     last_ordinal = (np.int64(1) << bits) - 1
     heap = np.empty(min(k, members_in_all), dtype=np.int64)
-    n_keys = 0
+    n_keys: Any = np.int64(0)
     for i in range(len(views)):
         view = views[i]
         documents = view["documents"]

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from termwise.kernels.jit import Array, compiled
+from termwise.kernels.jit import Array, compiled, compiled_for, variants
+from termwise.kernels.sorting import descending
 
 
 @compiled
@@ -101,8 +102,8 @@ def bisect(
                 for position in range(indptr[document], indptr[document + 1]):
                     gain += gain_right[terms[position]]
             gains[i] = gain
-        from_left = np.argsort(-gains[first:middle], kind="mergesort") + first
-        from_right = np.argsort(-gains[middle:last], kind="mergesort") + middle
+        from_left = descending(gains, first, middle)
+        from_right = descending(gains, middle, last)
         swapped = 0
         for pair in range(pairs):
             i = from_left[pair]
@@ -136,7 +137,12 @@ def cut(first: int, last: int, leaf: int) -> int:
     return first + half
 
 
-@compiled
+@compiled_for(
+    *variants(
+        "int64[:], {terms}[:], out(int32[:]), int64, int64, int64, boolean, int64, float32[:], int64, out(float32[:])",
+        terms=("uint16", "uint32"),
+    )
+)
 def bisect_all(
     indptr: Array,
     terms: Array,
@@ -144,12 +150,13 @@ def bisect_all(
     first: int,
     last: int,
     leaf: int,
+    once: bool,
     rounds: int,
     log2: Array,
     n_terms: int,
     gains: Array,
 ) -> None:
-    """Bisect ``order[first:last]`` down to sets of at most `leaf` documents; see `bisect`."""
+    """Bisect ``order[first:last]`` once, or down to sets of at most `leaf` documents; see `bisect`."""
     lefts = np.zeros(n_terms, dtype=np.int32)
     rights = np.zeros(n_terms, dtype=np.int32)
     gain_left = np.empty(n_terms, dtype=np.float32)
@@ -165,5 +172,6 @@ def bisect_all(
             indptr, terms, order, begin, middle, end, rounds, log2,
             lefts, rights, gain_left, gain_right, touched, gains,
         )  # fmt: skip
-        pending.append((begin, middle))
-        pending.append((middle, end))
+        if not once:
+            pending.append((begin, middle))
+            pending.append((middle, end))

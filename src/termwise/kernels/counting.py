@@ -1,13 +1,12 @@
-"""Token counts of documents, and renumbering of their terms."""
+"""Token counts of documents, and renumbering of their terms: sorts, which numpy does well without a kernel."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from termwise.kernels.jit import Array, compiled
+from termwise.kernels.jit import Array
 
 
-@compiled
 def count_rows(indptr: Array, token_numbers: Array) -> tuple[Array, Array, Array]:
     """Turn rows of token numbers into rows of counts; agrees with `reference.count_rows`.
 
@@ -27,29 +26,14 @@ def count_rows(indptr: Array, token_numbers: Array) -> tuple[Array, Array, Array
     counts : ndarray of shape (nnz,), float32
         Number of occurrences in the row, exact up to 16,777,216.
     """
-    ordered = token_numbers.copy()
-    boundaries = np.zeros(len(indptr), dtype=np.int64)
-    counts = np.empty(len(ordered), dtype=np.float32)
-    # Terms overwrite the sorted tokens: a row has no more terms than tokens.
-    size = np.int64(0)
-    for row in range(len(indptr) - 1):
-        start = indptr[row]
-        stop = indptr[row + 1]
-        ordered[start:stop].sort()
-        position = start
-        while position < stop:
-            token = ordered[position]
-            first = position
-            while position < stop and ordered[position] == token:
-                position += 1
-            ordered[size] = token
-            counts[size] = np.float32(position - first)
-            size += 1
-        boundaries[row + 1] = size
-    return boundaries, ordered[:size].copy(), counts[:size].copy()
+    keys = row_keys(indptr, token_numbers)
+    keys.sort()
+    first = run_starts(keys)
+    keys = keys[first]
+    counts = np.diff(first, append=len(token_numbers)).astype(np.float32)
+    return row_boundaries(indptr, keys), low_half(keys), counts
 
 
-@compiled
 def renumber_rows(indptr: Array, terms: Array, values: Array, numbers: Array) -> tuple[Array, Array]:
     """Renumber the terms of rows and sort each row by the new numbers.
 
@@ -71,16 +55,29 @@ def renumber_rows(indptr: Array, terms: Array, values: Array, numbers: Array) ->
     values : ndarray of shape (nnz,), float32
         Values in the order of `terms`.
     """
-    new_terms = np.empty(len(terms), dtype=np.int32)
-    new_values = np.empty(len(values), dtype=values.dtype)
-    for row in range(len(indptr) - 1):
-        first = indptr[row]
-        last = indptr[row + 1]
-        renumbered = np.empty(last - first, dtype=np.int32)
-        for i in range(last - first):
-            renumbered[i] = numbers[terms[first + i]]
-        order = np.argsort(renumbered)
-        for i in range(last - first):
-            new_terms[first + i] = renumbered[order[i]]
-            new_values[first + i] = values[first + order[i]]
-    return new_terms, new_values
+    keys = row_keys(indptr, numbers[terms])
+    order = np.argsort(keys)
+    return low_half(keys[order]), values[order]
+
+
+def row_keys(indptr: Array, numbers: Array) -> Array:
+    """Return keys that sort numbers by row, then by value; the number is in the low 32 bits."""
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    return (rows << 32) | numbers
+
+
+def low_half(keys: Array) -> Array:
+    """Return the numbers of keys, int32."""
+    return keys.astype(np.uint32).view(np.int32)
+
+
+def row_boundaries(indptr: Array, keys: Array) -> Array:
+    """Return the boundaries of the rows in sorted keys; `indptr` has the same rows."""
+    return np.searchsorted(keys, np.arange(len(indptr)) << 32)
+
+
+def run_starts(keys: Array) -> Array:
+    """Return the position of the first of equal keys, which are neighbours."""
+    is_first = np.ones(len(keys), dtype=np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+    return np.flatnonzero(is_first)

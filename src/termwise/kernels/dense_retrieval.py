@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from termwise.kernels import plain
-from termwise.kernels.jit import Array, compiled_or
+from termwise.kernels.jit import Array, compiled_for
 
 LARGEST_SUM = (1 << 31) - 1
 """Bound for the sum of products of one row of digits and a window."""
 
 
-@compiled_or(plain.score)
+@compiled_for("uint32[:], int8[:, :], float32[:], int16[:, :], int64, out(float64[:])", plain=plain.score)
 def score(starts: Array, rows: Array, scales: Array, digits: Array, bits: int, scores: Array) -> None:
     """Score documents by their best window; agrees with `reference.dense_retrieval.score`.
 

@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from termwise.kernels import plain
-from termwise.kernels.jit import Array, compiled, compiled_or
+from termwise.kernels.jit import Array, compiled, compiled_for, variants
 
 OK = 0
 CORRUPT = 1
+
+SLOTS = 255
+"""Number of query terms that are looked up together in one pass over the rows."""
 
 BATCH = 256
 """Number of rows whose postings are fetched from memory together; they fit the cache of the processor."""
@@ -41,13 +44,21 @@ def _fetch(terms: Array, impacts: Array, firsts: Array, lasts: Array, start: int
 
 @compiled
 def _search(
-    terms: Array, impacts: Array, first: int, last: int, query_terms: Array, query_weights: Array, score: Any
+    terms: Array,
+    impacts: Array,
+    first: int,
+    last: int,
+    query_terms: Array,
+    query_weights: Array,
+    begin: int,
+    end: int,
+    score: Any,
 ) -> Any:
-    """Add the products of the query terms in a row, each found by bisection.
+    """Add the products of the query terms ``begin:end`` in a row, each found by bisection.
 
     No branch depends on the data, so the processor runs several searches at the same time.
     """
-    for i in range(len(query_terms)):
+    for i in range(begin, end):
         place: Any = first
         left: Any = last - first
         while left > 1:
@@ -60,7 +71,17 @@ def _search(
     return score
 
 
-@compiled_or(plain.score_rows)
+@compiled_for(
+    *variants(
+        "uint32[:], {terms}[:], uint8[:], uint16[:], int64[:], int32[:], int64[:], int64, out(uint8[:])",
+        terms=("uint16", "uint32"),
+    ),
+    *variants(
+        "uint32[:], {terms}[:], float32[:], float32[:], int64[:], int32[:], float64[:], float64, out(uint8[:])",
+        terms=("uint16", "uint32"),
+    ),
+    plain=plain.score_rows,
+)
 def score_rows(
     indptr: Array,
     terms: Array,
@@ -92,8 +113,8 @@ def score_rows(
         Their weights.
     background_weight : int64 or float64
         Weight of the document bias.
-    slots : ndarray of shape (terms of the vocabulary,), an unsigned type that can count to q
-        Work array, zero before and after.
+    slots : ndarray of shape (terms of the vocabulary,), uint8
+        Work array, zero before and after. It numbers the terms of a query, `SLOTS` at a time.
 
     Returns
     -------
@@ -114,34 +135,47 @@ def score_rows(
         if firsts[i] > lasts[i] or lasts[i] > len(terms):
             return scores, matched, CORRUPT
 
-    status = OK
-    weights = np.zeros(len(query_terms) + 1, dtype=query_weights.dtype)  # slot 0: not in the query
-    for i in range(len(query_terms)):
-        slots[query_terms[i]] = i + 1
-        weights[i + 1] = query_weights[i]
+    weights = np.zeros(SLOTS + 1, dtype=query_weights.dtype)  # slot 0: not in the query
     size = len(slots)
     most = LONG * len(query_terms)
-    fetched = 0
-    for start in range(0, len(rows), BATCH):
-        stop = min(start + BATCH, len(rows))
-        fetched += _fetch(terms, impacts, firsts, lasts, start, stop)
-        for i in range(start, stop):
-            score = weights[0]
-            if lasts[i] - firsts[i] > most:
-                score = _search(terms, impacts, firsts[i], lasts[i], query_terms, query_weights, score)
-            else:
-                for position in range(firsts[i], lasts[i]):
-                    term = np.int64(terms[position])
-                    if term >= size:
-                        status = CORRUPT
-                        break
-                    score += weights[slots[term]] * impacts[position]
-            matched[i] = score > 0
-            if background_weight > 0:
-                score += background_weight * bias[rows[i]]
-            scores[i] = score
-    for i in range(len(query_terms)):
-        slots[query_terms[i]] = 0
+    fetched = np.int64(0)
+    status = OK
+    for first in range(0, len(query_terms), SLOTS):
+        count = min(len(query_terms) - first, SLOTS)
+        for i in range(count):
+            slots[query_terms[first + i]] = i + 1
+            weights[i + 1] = query_weights[first + i]
+        for start in range(0, len(rows), BATCH):
+            stop = min(start + BATCH, len(rows))
+            fetched += _fetch(terms, impacts, firsts, lasts, start, stop)
+            for i in range(start, stop):
+                score = scores[i]
+                if lasts[i] - firsts[i] > most:
+                    score = _search(
+                        terms,
+                        impacts,
+                        firsts[i],
+                        lasts[i],
+                        query_terms,
+                        query_weights,
+                        first,
+                        first + count,
+                        score,
+                    )
+                else:
+                    for position in range(firsts[i], lasts[i]):
+                        term = np.int64(terms[position])
+                        if term >= size:
+                            status = CORRUPT
+                            break
+                        score += weights[slots[term]] * impacts[position]
+                scores[i] = score
+        for i in range(first, first + count):
+            slots[query_terms[i]] = 0
+    for i in range(len(rows)):
+        matched[i] = scores[i] > 0
+        if background_weight > 0:
+            scores[i] += background_weight * bias[rows[i]]
     if fetched < 0:  # never true; without a use of the result, the compiler removes the reads
         status = CORRUPT
     return scores, matched, status

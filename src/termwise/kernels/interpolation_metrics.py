@@ -15,7 +15,8 @@ import math
 
 import numpy as np
 
-from termwise.kernels.jit import Array, compiled
+from termwise.kernels.jit import Array, compiled, compiled_for
+from termwise.kernels.sorting import descending
 
 NDCG, AP, RR, P, R, SUCCESS = range(6)
 """Values of the argument `kind`."""
@@ -47,11 +48,12 @@ def value_of_ranks(ranks: Array, gains: Array, kind: int, cutoff: int, norm: flo
             if ranks[i] <= cutoff:
                 total += gains[i] / math.log2(ranks[i] + 1)
     elif kind == AP:
-        ordered = np.sort(ranks)
-        for i in range(len(ordered)):
-            if ordered[i] > cutoff:
+        order = descending(ranks, 0, len(ranks))
+        for i in range(len(order)):
+            rank = ranks[order[len(order) - 1 - i]]
+            if rank > cutoff:
                 break
-            total += (i + 1) / ordered[i]
+            total += (i + 1) / rank
     elif kind in (RR, SUCCESS):
         best = cutoff + 1
         for i in range(len(ranks)):
@@ -65,7 +67,7 @@ def value_of_ranks(ranks: Array, gains: Array, kind: int, cutoff: int, norm: flo
     return total / norm
 
 
-@compiled
+@compiled_for("int64[:], float64[:], int64[:], float64[:], float64[:], int64, int64")
 def query_values(
     indptr: Array, scores: Array, places: Array, gains: Array, norms: Array, kind: int, cutoff: int
 ) -> Array:
@@ -90,10 +92,12 @@ def query_values(
     for query in range(len(norms)):
         first = indptr[query]
         last = indptr[query + 1]
-        relevant = np.flatnonzero(gains[first:last] > 0) + first
-        ranks = np.empty(len(relevant), dtype=np.int64)
-        for i in range(len(relevant)):
-            own = relevant[i]
+        n_relevant = np.int64(0)
+        ranks = np.empty(last - first, dtype=np.int64)
+        relevant_gains = np.empty(last - first, dtype=np.float64)
+        for own in range(first, last):
+            if gains[own] <= 0:
+                continue
             rank = 1
             for other in range(first, last):
                 if scores[other] > scores[own] or (
@@ -102,8 +106,12 @@ def query_values(
                     rank += 1
                     if rank > cutoff:
                         break
-            ranks[i] = rank
-        values[query] = value_of_ranks(ranks, gains[relevant], kind, cutoff, norms[query])
+            ranks[n_relevant] = rank
+            relevant_gains[n_relevant] = gains[own]
+            n_relevant += 1
+        values[query] = value_of_ranks(
+            ranks[:n_relevant], relevant_gains[:n_relevant], kind, cutoff, norms[query]
+        )
     return values
 
 
@@ -127,8 +135,8 @@ def undominated(first: Array, second: Array, most: int) -> Array:
     if n <= most:
         return np.arange(n)
     # In the order of first score, second score and position, a document precedes the documents that it dominates.
-    by_second = np.argsort(-second, kind="mergesort")
-    order = by_second[np.argsort(-first[by_second], kind="mergesort")]
+    by_second = descending(second, 0, n)
+    order = by_second[descending(first[by_second], 0, n)]
     highest = np.empty(most, dtype=np.float64)  # second scores so far, descending
     n_highest = 0
     kept = np.zeros(n, dtype=np.bool_)
@@ -155,7 +163,7 @@ def _share(rank: int, number: int, gain: float, kind: int, cutoff: int) -> float
     return number / rank if kind == AP else 1.0
 
 
-@compiled
+@compiled_for("float64[:], float64[:], float64[:], int64, int64, float64")
 def query_steps(
     first: Array, second: Array, gains: Array, kind: int, cutoff: int, norm: float
 ) -> tuple[Array, Array]:
@@ -205,7 +213,7 @@ def query_steps(
                 who[found] = i
                 past_relevant[found] = gain[other] > 0
                 found += 1
-    order = np.argsort(places[:found])
+    order = descending(-places, 0, found)
     gained = gain[relevant[:n_relevant]]
     total = 0.0
     for i in range(n_relevant):

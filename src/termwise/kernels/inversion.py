@@ -2,62 +2,105 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from termwise.kernels.jit import Array, compiled
+from termwise.kernels.counting import run_starts
+from termwise.kernels.jit import Array, compiled_for, variants
+
+AT_ONCE = 1 << 20
+"""Number of postings that are read from the forward view at a time."""
 
 
-@compiled
-def count_terms(terms: Array, n_terms: int) -> Array:
-    """Return the number of rows that contain each term, shape (n_terms,), int64."""
-    counts = np.zeros(n_terms, dtype=np.int64)
-    for position in range(len(terms)):
-        counts[terms[position]] += 1
-    return counts
+class InvertedPostings(NamedTuple):
+    """Postings of a range of terms, in entries: one per block of documents; see `kernels.retrieval.VIEW`.
+
+    Attributes
+    ----------
+    entries : ndarray of shape (range,), int64
+        Number of entries of each term.
+    block, counts, largest : ndarrays of shape (entries,), uint16, uint8 and uint8
+        Block, number of postings minus one, and largest impact of each entry.
+    offsets, impacts : ndarrays of shape (postings,), uint8
+        Position of each document in its block, and its impact.
+    """
+
+    entries: Array
+    block: Array
+    counts: Array
+    largest: Array
+    offsets: Array
+    impacts: Array
 
 
-@compiled
-def collect_postings(
-    indptr: Array, terms: Array, impacts: Array, order: Array, first_term: int, starts: Array
-) -> tuple[Array, Array]:
-    """Collect the postings of a range of terms, sorted by term, then by internal document number.
+def invert(
+    indptr: Array, terms: Array, impacts: Array, order: Array, first: int, last: int, block_bits: int
+) -> InvertedPostings:
+    """Collect the postings of the terms ``first:last``, sorted by term, then by internal document number.
+
+    Term, document and impact make one integer, and numpy sorts these as fast as a kernel would count them.
 
     Parameters
     ----------
     indptr : ndarray of shape (n + 1,), int64
-        Row boundaries of the forward view.
+        Row boundaries of the forward view; at most 2**24 rows.
     terms, impacts : ndarrays of shape (nnz,)
         Term numbers and impacts.
     order : ndarray of shape (n,), int32
         ``order[i]`` is the row of the document with internal number i.
-    first_term : int
-        First term of the range.
-    starts : ndarray of shape (range + 1,), int64
-        Boundaries of the terms of the range in the result.
-
-    Returns
-    -------
-    documents : ndarray of shape (postings of the range,), uint32
-        Internal document numbers.
-    impacts : ndarray of shape (postings of the range,), uint8
+    first, last : int
+        Range of terms.
+    block_bits : int
+        A block has ``2**block_bits`` documents, at most 256.
     """
-    n_range = len(starts) - 1
-    cursor = starts[:-1].copy()
-    documents = np.empty(starts[-1], dtype=np.uint32)
-    sorted_impacts = np.empty(starts[-1], dtype=np.uint8)
-    for number in range(len(order)):
-        row = order[number]
-        for position in range(indptr[row], indptr[row + 1]):
-            term = np.int64(terms[position]) - first_term
-            if 0 <= term < n_range:
-                slot = cursor[term]
-                documents[slot] = number
-                sorted_impacts[slot] = impacts[position]
-                cursor[term] = slot + 1
-    return documents, sorted_impacts
+    number_of = np.empty(len(order), dtype=np.int64)
+    number_of[order] = np.arange(len(order))
+    parts = [np.empty(0, dtype=np.int64)]
+    row = 0
+    while row < len(order):
+        stop = max(row + 1, int(np.searchsorted(indptr, indptr[row] + AT_ONCE, side="right")) - 1)
+        begin, end = indptr[row], indptr[stop]
+        given = terms[begin:end].astype(np.int64)
+        keys = (given - first) << 32
+        keys |= np.repeat(number_of[row:stop] << 8, np.diff(indptr[row : stop + 1]))
+        keys |= impacts[begin:end]
+        parts.append(keys[(given >= first) & (given < last)])
+        row = stop
+    keys = np.concatenate(parts)
+    parts.clear()
+    keys.sort()
+    starts = run_starts(keys >> (8 + block_bits))
+    entries = np.bincount(keys[starts] >> 32, minlength=last - first)
+    block = ((keys[starts] >> (8 + block_bits)) & ((1 << (24 - block_bits)) - 1)).astype(np.uint16)
+    counts = (np.diff(starts, append=len(keys)) - 1).astype(np.uint8)
+    impacts_of = keys.astype(np.uint8)
+    largest = np.maximum.reduceat(impacts_of, starts) if len(keys) else impacts_of
+    offsets = ((keys >> 8) & ((1 << block_bits) - 1)).astype(np.uint8)
+    return InvertedPostings(entries, block, counts, largest, offsets, impacts_of)
 
 
-@compiled
+def first_unsorted(starts: Array, terms: Array, n_terms: int) -> int:
+    """Return the first row whose terms do not increase strictly or are not below `n_terms`, or -1.
+
+    Row boundaries must rise from 0 to the number of terms.
+    """
+    is_wrong = (terms < 0) | (terms >= n_terms)
+    falls = terms[1:] <= terms[:-1]
+    inner = starts[(starts > 0) & (starts < len(terms))].astype(np.int64)
+    falls[inner - 1] = False  # the first term of a row
+    is_wrong[1:] |= falls
+    wrong = np.flatnonzero(is_wrong)
+    return int(np.searchsorted(starts, wrong[0], side="right")) - 1 if len(wrong) else -1
+
+
+@compiled_for(
+    *variants(
+        "uint32[:], {terms}[:], uint8[:], uint32[:], int64, uint32[:], uint32[:], uint16[:], uint8[:], uint8[:], "
+        "uint8[:], uint8[:]",
+        terms=("uint16", "uint32"),
+    )
+)
 def first_difference(
     starts: Array,
     terms: Array,
@@ -130,64 +173,3 @@ def first_difference(
         if position != end:
             return term
     return -1
-
-
-@compiled
-def first_unsorted(starts: Array, terms: Array, n_terms: int) -> int:
-    """Return the first row whose terms do not increase strictly or are not below `n_terms`, or -1."""
-    for row in range(len(starts) - 1):
-        before = np.int64(-1)
-        for position in range(np.int64(starts[row]), np.int64(starts[row + 1])):
-            term = np.int64(terms[position])
-            if term <= before or term >= n_terms:
-                return row
-            before = term
-    return -1
-
-
-@compiled
-def cut_postings(
-    starts: Array, documents: Array, impacts: Array, block_bits: int
-) -> tuple[Array, Array, Array, Array, Array]:
-    """Cut the postings of each term into entries, one per block of ``2**block_bits`` documents.
-
-    Parameters
-    ----------
-    starts : ndarray of shape (range + 1,), int64
-        Boundaries of the terms.
-    documents, impacts : ndarrays of shape (postings,), uint32 and uint8
-        See `collect_postings`.
-    block_bits : int
-
-    Returns
-    -------
-    entries : ndarray of shape (range,), int64
-        Number of entries of each term.
-    block, count, largest : ndarrays of shape (entries,), uint16, uint8 and uint8
-        Block, number of postings minus one, and largest impact of each entry.
-    offsets : ndarray of shape (postings,), uint8
-        Position of each document in its block.
-    """
-    entries = np.zeros(len(starts) - 1, dtype=np.int64)
-    block = np.empty(len(documents), dtype=np.uint16)
-    count = np.empty(len(documents), dtype=np.uint8)
-    largest = np.empty(len(documents), dtype=np.uint8)
-    offsets = np.empty(len(documents), dtype=np.uint8)
-    mask = (1 << block_bits) - 1
-    entry = -1
-    for term in range(len(entries)):
-        last = np.int64(-1)
-        for position in range(starts[term], starts[term + 1]):
-            current = np.int64(documents[position]) >> block_bits
-            if current != last:
-                last = current
-                entries[term] += 1
-                entry += 1
-                block[entry] = current
-                count[entry] = 0
-                largest[entry] = impacts[position]
-            else:
-                count[entry] += 1
-                largest[entry] = max(largest[entry], impacts[position])
-            offsets[position] = np.int64(documents[position]) & mask
-    return entries, block[: entry + 1], count[: entry + 1], largest[: entry + 1], offsets

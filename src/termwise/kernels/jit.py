@@ -1,4 +1,9 @@
-"""Compilation of kernels with numba, which is imported when a kernel first needs it."""
+"""Compilation of kernels with numba, which is imported when a kernel first needs it.
+
+A kernel states the types of its arguments, one signature for each combination that occurs. All signatures are compiled
+together, once for a version and a processor (see `code_cache`), and nothing else is ever compiled: other types are a
+`TypeError`. So the kernels in `kernels` are all code that `termwise warm` has to compile.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,11 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property, partial, update_wrapper
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar
+from itertools import product
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -18,7 +24,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 Array: TypeAlias = "npt.NDArray[Any]"
-"""An array; the docstring of the kernel states its type and shape."""
+"""An array; the signatures and the docstring of the kernel state its type and shape."""
 
 PLAIN_SECONDS = 0.5
 """Time that plain functions may take in a process before numba is imported; the import takes about as long."""
@@ -28,11 +34,11 @@ kernels: list[Kernel[..., Any]] = []
 
 _callbacks: list[Callable[[], None]] = []
 
-_compiling: list[float] = []
-"""Start of each compilation that is running; kernels that a kernel calls are compiled inside of it."""
+compiled_names: list[str] = []
+"""Name of the kernel of each signature that this process has compiled."""
 
-_finished = [0.0]
-"""Seconds of all finished compilations."""
+_compiling = [0.0]
+"""Seconds that this process has spent on it."""
 
 _extensions: list[Callable[[], None]] = []
 """Functions to call when numba is imported."""
@@ -41,21 +47,26 @@ _lock = threading.RLock()
 
 _loaded = False
 
+_failed = False
+"""Whether numba could not compile a kernel; the others are not tried then."""
+
 _plain_seconds = 0.0
 """Seconds of all calls of plain functions."""
 
 
 class Kernel(Generic[Parameters, Result]):
-    """Function that numba compiles when it is first called.
+    """Function that numba compiles, or loads from the disk, when it is first called.
 
-    The code is cached on disk, and runs without the GIL, without fast-math, without parallel loops: strict arithmetic
-    in a fixed order gives the same bits on every machine. If neither the package nor the cache folder of the user can
-    be written, or the disk is full, each process compiles the kernels itself. Processes may compile at the same time;
-    see `use_unique_names`.
+    The code runs without the GIL, without fast-math, without parallel loops: strict arithmetic in a fixed order gives
+    the same bits on every machine.
 
     Parameters
     ----------
     function : callable
+    signatures : sequence of str
+        Types of the arguments as numba writes them, such as ``"int64[:], out(float32[:]), float64"``. Arrays are
+        contiguous, and a kernel writes only to those in ``out`` and in tuples. Other names are those of the module of
+        the function: types of records, and classes of named tuples. Empty for a kernel that only kernels call.
     plain : callable, optional
         Function with the same arguments and results that needs no numba. It is called until numba is imported for
         other reasons, or such calls have taken `PLAIN_SECONDS`: so a process with one query ends before numba would
@@ -65,9 +76,11 @@ class Kernel(Generic[Parameters, Result]):
     def __init__(
         self,
         function: Callable[Parameters, Result],
+        signatures: tuple[str, ...],
         plain: Callable[Parameters, Result] | None = None,
     ) -> None:
-        self.py_func, self.plain = function, plain
+        self.py_func, self.signatures, self.plain = function, signatures, plain
+        self.name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         self._call: Callable[Parameters, Result] = self._first if plain is None else self._plainly
         update_wrapper(self, function)
         kernels.append(self)
@@ -77,62 +90,138 @@ class Kernel(Generic[Parameters, Result]):
         return self._call(*args, **kwargs)
 
     @cached_property
-    def compiled(self) -> Any:
-        """The dispatcher of numba."""
+    def inner(self) -> Any:
+        """The dispatcher of numba for calls of other kernels, which contain the code; Python cannot call it."""
         load()
-        from numba import njit
+        return _dispatcher(self.py_func, no_cpython_wrapper=True)
 
-        made: Any
+    @cached_property
+    def compiled(self) -> Any:
+        """The dispatcher of numba with the code of all signatures; without any, the function itself."""
+        if not self.signatures:
+            return self.py_func
+        load()
+        from termwise.kernels.code_cache import write_code
+
         with _lock:
-            try:
-                made = njit(cache=True, nogil=True)(self.py_func)
-            except RuntimeError:  # no folder for the cache
-                return njit(nogil=True)(self.py_func)
-            if hasattr(made, "_cache"):  # with NUMBA_DISABLE_JIT=1, it is the function itself
-                use_unique_names(made._cache._cache_file)
-                made._cache._guard_against_spurious_io_errors = partial(suppress, OSError)
+            made = _dispatcher(self.py_func)
+            if made is self.py_func:  # with NUMBA_DISABLE_JIT=1
+                return made
+            made._cache = code = _Code(self.name)
+            for signature in self.signatures:
+                made.compile(_numba_types(signature, self.py_func.__globals__))
+            made.disable_compile()
+            if code.made:
+                write_code(self.name, code.made)
         return made
 
+    def use_compiled(self) -> bool:
+        """Load or compile the code; if numba cannot, the plain function stays in use, with one warning for all."""
+        global _failed
+        if _failed and self.plain is not None:
+            return False
+        try:
+            self._call = self.compiled
+        except MemoryError:
+            raise
+        except Exception as error:
+            if self.plain is None:
+                raise
+            _failed = True
+            reason = f"{type(error).__name__}: {error}"
+            warnings.warn(
+                f"numba cannot be used, searches are slower: {reason}", RuntimeWarning, stacklevel=4
+            )
+            return False
+        return True
+
     def _first(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        result: Result = self.compiled(*args, **kwargs)
-        self._call = self.compiled
-        return result
+        self.use_compiled()
+        return self._call(*args, **kwargs)
 
     def _plainly(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         global _plain_seconds
         assert self.plain is not None
-        if _loaded or "numba" in sys.modules or _plain_seconds > PLAIN_SECONDS:
-            try:
-                return self._first(*args, **kwargs)
-            except MemoryError:
-                raise
-            except Exception as error:  # of numba or of its cache: kernels raise none
-                reason = f"{type(error).__name__}: {error}"
-                warnings.warn(
-                    f"numba cannot be used, searches are slower: {reason}", RuntimeWarning, stacklevel=3
-                )
-                self._call = self.plain
+        if (_loaded or "numba" in sys.modules or _plain_seconds > PLAIN_SECONDS) and self.use_compiled():
+            return self._call(*args, **kwargs)
         begin = time.perf_counter()
         result = self.plain(*args, **kwargs)
         _plain_seconds += time.perf_counter() - begin
         return result
 
 
+class _Code:
+    """Code of a kernel for a dispatcher of numba: read from the disk, and collected for it."""
+
+    def __init__(self, name: str) -> None:
+        from termwise.kernels.code_cache import read_code
+
+        self._name = name
+        self._read = read_code(name)
+        self.made: dict[str, Any] = {}
+        self._begin = 0.0
+
+    def load_overload(self, signature: object, target: Any) -> Any:
+        from numba.core import compiler, runtime
+
+        result: Any = compiler.CompileResult
+        system: Any = runtime.rtsys  # type: ignore[attr-defined]
+        system.initialize(target)  # all that code needs; to compile more, numba loads hundreds of modules
+        reduced = self._read.get(str(signature))
+        if reduced is not None:
+            try:
+                return result._rebuild(target, *reduced)
+            except Exception:  # whatever is wrong with it, it is compiled again
+                pass
+        self._begin = time.perf_counter()
+        while _callbacks:
+            _callbacks.pop()()
+        return None
+
+    def save_overload(self, signature: object, result: Any) -> None:
+        _compiling[0] += time.perf_counter() - self._begin
+        compiled_names.append(self._name)
+        if not self.made:
+            self.made.update(self._read)
+        self.made[str(signature)] = result._reduce()
+
+
 def compiled(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]:
-    """Make a kernel of a function."""
-    return Kernel(function)
+    """Make a kernel that only other kernels call."""
+    return Kernel(function, ())
 
 
-def compiled_or(
-    plain: Callable[Parameters, Result],
-) -> Callable[[Callable[Parameters, Result]], Kernel[Parameters, Result]]:
-    """Make a kernel of a function that `plain` replaces while numba is not imported."""
-    return partial(Kernel, plain=plain)
+class _Decorator(Protocol):
+    def __call__(self, function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]: ...
+
+
+def compiled_for(*signatures: str, plain: Callable[..., Any] | None = None) -> _Decorator:
+    """Make a kernel for arguments of these types; see `Kernel`."""
+
+    def make(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]:
+        return Kernel(function, signatures, plain)
+
+    return make
+
+
+def variants(signature: str, **types: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a signature with all combinations of types in place of names in braces.
+
+    Examples
+    --------
+    >>> variants("{terms}[:], int64", terms=("uint16", "uint32"))
+    ('uint16[:], int64', 'uint32[:], int64')
+    """
+    return tuple(signature.format(**dict(zip(types, each, strict=True))) for each in product(*types.values()))
 
 
 def on_load(function: Callable[[], None]) -> Callable[[], None]:
-    """Call a function when numba is imported, before the first kernel is compiled."""
-    _extensions.append(function)
+    """Call a function when numba is imported, before the first kernel is compiled; now if that has happened."""
+    with _lock:
+        if _loaded:
+            function()
+        else:
+            _extensions.append(function)
     return function
 
 
@@ -146,10 +235,9 @@ def load() -> None:
         from numba.extending import typeof_impl
 
         def typeof_kernel(kernel: Kernel[..., Any], context: object) -> Any:
-            return types.Dispatcher(kernel.compiled)
+            return types.Dispatcher(kernel.inner)
 
         typeof_impl.register(Kernel, typeof_kernel)
-        _listen_to_numba()
         for extend in _extensions:
             extend()
         _loaded = True
@@ -159,7 +247,7 @@ def load() -> None:
 def on_compilation(callback: Callable[[], None]) -> Iterator[None]:
     """Call a function before the first compilation of a kernel in the block, possibly in another thread.
 
-    A kernel from the cache is not compiled.
+    A kernel that was read from the disk is not compiled.
     """
     _callbacks.append(callback)
     try:
@@ -171,45 +259,29 @@ def on_compilation(callback: Callable[[], None]) -> Iterator[None]:
 
 def compilation_seconds() -> float:
     """Return the time that this process has spent on compiling kernels."""
-    return _finished[0]
+    return _compiling[0]
 
 
-def _listen_to_numba() -> None:
-    """Register a listener that calls the callbacks when numba compiles, and measures the time."""
-    from numba.core.event import Listener, register
+def _dispatcher(function: Callable[..., Any], **options: bool) -> Any:
+    import numba
 
-    class Compiling(Listener):
-        def on_start(self, event: object) -> None:
-            _compiling.append(time.perf_counter())
-            while _callbacks:
-                _callbacks.pop()()
-
-        def on_end(self, event: object) -> None:
-            begin = _compiling.pop()
-            if not _compiling:
-                _finished[0] += time.perf_counter() - begin
-
-    register("numba:compile", Compiling())  # type: ignore[no-untyped-call]
+    make: Any = numba.njit
+    return make(nogil=True, no_cfunc_wrapper=True, **options)(function)
 
 
-def use_unique_names(file: Any) -> None:
-    """Give each file of machine code in the cache of a kernel a unique name.
+def _numba_types(signature: str, names: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the types of a signature; see `Kernel`."""
+    import numpy as np
+    from numba import from_dtype, types
 
-    numba numbers these files. Two processes that compile a kernel for different types at the same time use the same
-    number, so the index of the cache may refer to the code of the other types. With unique names, at worst an entry of
-    the index is lost and the kernel is compiled again.
+    def contiguous(given: Any, readonly: bool = True) -> Any:
+        if isinstance(given, tuple):
+            named: Any = types.NamedTuple
+            return named([contiguous(each, False) for each in given], type(given))
+        if isinstance(given, types.Array) and given.layout != "C":
+            return types.Array(given.dtype, given.ndim, "C", readonly=readonly)
+        return given
 
-    Parameters
-    ----------
-    file : numba.core.caching.IndexDataCacheFile
-        Cache of one kernel; changed in place.
-    """
-    import secrets
-
-    numbered = file._data_name
-
-    def named(number: int) -> str:
-        stem, dot, ending = numbered(number).rpartition(".")
-        return f"{stem}.{secrets.token_hex(8)}{dot}{ending}"
-
-    file._data_name = named
+    records = {name: from_dtype(each) for name, each in names.items() if isinstance(each, np.dtype)}
+    known = {**names, **vars(types), **records, "out": partial(contiguous, readonly=False)}
+    return tuple(map(contiguous, eval(f"({signature},)", known)))

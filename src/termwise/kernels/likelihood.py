@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from termwise.kernels.jit import Array, compiled
+from termwise.kernels.jit import Array, compiled_for
 
 
-@compiled
+@compiled_for("float32[:, :]")
 def log_sigmoid(logits: Array) -> Array:
     """Return the logarithm of the sigmoid of each logit; agrees with `reference.log_sigmoid`.
 
@@ -32,7 +32,7 @@ def log_sigmoid(logits: Array) -> Array:
     return values
 
 
-@compiled
+@compiled_for("int32[:], float32[:], float32[:]")
 def pruning_keys(terms: Array, weights: Array, floors: Array) -> Array:
     """Return the sort keys for pruning, ``sqrt(P(t|d)) w(t, d)``; agrees with `reference.pruning_keys`.
 
@@ -56,7 +56,7 @@ def pruning_keys(terms: Array, weights: Array, floors: Array) -> Array:
     return keys
 
 
-@compiled
+@compiled_for("float32[:, :], int64[:], float32[:]")
 def excess_rows(logits: Array, terms: Array, floors: Array) -> tuple[Array, Array, Array]:
     """Return the excess of log-likelihoods over their floors; agrees with `reference.excess_rows`.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from termwise.kernels.jit import Array, compiled
+from termwise.kernels.jit import Array, compiled, compiled_for
 
 _MOST_PARTS = 64
 """Upper bound for the parts of a sum, given the range of the exponents of float64."""
 
 
-@compiled
+@compiled_for("int64[:], int32[:], float64[:], int64[:], int32[:], float32[:], int64[:], int64[:]")
 def pair_scores(
     query_indptr: Array,
     query_terms: Array,

@@ -7,7 +7,6 @@ the order of the kernels, as `numpy.bincount` does.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -52,15 +51,17 @@ def find_strings(data: Array, offsets: Array, by_bytes: Array, keys: Array, boun
     )
 
 
-def lucene_idf(document_frequencies: Array, n_documents: int) -> Array:
-    """See `weighting.lucene_idf`."""
-    return np.array(
-        [
-            math.log1p((n_documents - df + 0.5) / (df + 0.5)) if df > 0 else 0.0
-            for df in document_frequencies.tolist()
-        ],
-        dtype=np.float64,
-    )
+def insert_hashes(table: Array, hashes: Array) -> int:
+    """See `string_lookup.insert_hashes`."""
+    mask = len(table) - 1
+    for i, key in enumerate(hashes.tolist()):
+        slot = key & mask
+        while (found := int(table[slot])) != 0:
+            if found == key:
+                return i
+            slot = (slot + 1) & mask
+        table[slot] = key
+    return len(hashes)
 
 
 def _numbers_of(view: Any, query_terms: Array) -> list[int]:
@@ -183,25 +184,23 @@ def score_rows(
     if (firsts > lasts).any() or (lasts > len(terms)).any():
         return scores, matched, 1
     weights = np.concatenate([[0], query_weights])
-    slots[query_terms] = np.arange(1, len(query_terms) + 1)
-    try:
-        counts = lasts - firsts
-        begin = 0
-        while begin < len(rows):
-            end = begin + max(1, int(np.searchsorted(np.cumsum(counts[begin:]), AT_ONCE, side="right")))
-            part = slice(begin, end)
-            before = np.cumsum(counts[part]) - counts[part]
-            positions = np.repeat(firsts[part] - before, counts[part]) + np.arange(int(counts[part].sum()))
-            given = terms[positions]
-            if len(given) and int(given.max()) >= len(slots):
-                return scores, matched, 1
-            found = np.flatnonzero(slots[given])
-            owners = np.repeat(np.arange(end - begin), counts[part])[found]
-            products = weights[slots[given[found]]] * impacts[positions[found]]
-            scores[part] = np.bincount(owners, products, end - begin).astype(scores.dtype)
-            begin = end
-    finally:
-        slots[query_terms] = 0
+    numbers = np.zeros(len(slots), dtype=np.int32)
+    numbers[query_terms] = np.arange(1, len(query_terms) + 1)
+    counts = lasts - firsts
+    begin = 0
+    while begin < len(rows):
+        end = begin + max(1, int(np.searchsorted(np.cumsum(counts[begin:]), AT_ONCE, side="right")))
+        part = slice(begin, end)
+        before = np.cumsum(counts[part]) - counts[part]
+        positions = np.repeat(firsts[part] - before, counts[part]) + np.arange(int(counts[part].sum()))
+        given = terms[positions]
+        if len(given) and int(given.max()) >= len(slots):
+            return scores, matched, 1
+        found = np.flatnonzero(numbers[given])
+        owners = np.repeat(np.arange(end - begin), counts[part])[found]
+        products = weights[numbers[given[found]]] * impacts[positions[found]]
+        scores[part] = np.bincount(owners, products, end - begin).astype(scores.dtype)
+        begin = end
     matched[:] = scores > 0
     if background_weight > 0:
         scores += (background_weight * bias[rows]).astype(scores.dtype)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from termwise.kernels.jit import Array, compiled
+from termwise.kernels.counting import low_half, row_boundaries, row_keys, run_starts
+from termwise.kernels.jit import Array, compiled_for
+from termwise.kernels.sorting import nth_largest
 
 
-@compiled
 def max_rows(indptr: Array, terms: Array, weights: Array) -> tuple[Array, Array, Array]:
     """Keep the largest weight of each term of a row; agrees with `reference.max_rows`.
 
@@ -29,33 +30,16 @@ def max_rows(indptr: Array, terms: Array, weights: Array) -> tuple[Array, Array,
     weights : ndarray of shape (nnz,), float32
         Above 0; other terms are left out.
     """
-    boundaries = np.zeros(len(indptr), dtype=np.int64)
-    pooled_terms = np.empty(len(terms), dtype=np.int32)
-    pooled = np.empty(len(weights), dtype=np.float32)
-    size = np.int64(0)
-    for row in range(len(indptr) - 1):
-        start = indptr[row]
-        order = np.arange(indptr[row + 1] - start)
-        for i in range(1, len(order)):
-            if terms[start + i] < terms[start + i - 1]:
-                order = np.argsort(terms[start : indptr[row + 1]])
-                break
-        i = 0
-        while i < len(order):
-            term = terms[start + order[i]]
-            largest = weights[start + order[i]]
-            while i < len(order) and terms[start + order[i]] == term:
-                largest = max(largest, weights[start + order[i]])
-                i += 1
-            if largest > 0:
-                pooled_terms[size] = term
-                pooled[size] = largest
-                size += 1
-        boundaries[row + 1] = size
-    return boundaries, pooled_terms[:size].copy(), pooled[:size].copy()
+    keys = row_keys(indptr, terms)
+    order = np.argsort(keys)
+    keys = keys[order]
+    first = run_starts(keys)
+    largest = np.maximum.reduceat(weights[order], first) if len(first) else weights
+    keys, largest = keys[first[largest > 0]], largest[largest > 0]
+    return row_boundaries(indptr, keys), low_half(keys), largest
 
 
-@compiled
+@compiled_for("int64[:], int32[:], float32[:], float32[:], int64")
 def keep_largest(
     indptr: Array, terms: Array, weights: Array, keys: Array, keep: int
 ) -> tuple[Array, Array, Array]:
@@ -88,10 +72,12 @@ def keep_largest(
         last = indptr[row + 1]
         place = boundaries[row]
         if last - first <= keep:
-            kept_terms[place : place + last - first] = terms[first:last]
-            kept[place : place + last - first] = weights[first:last]
+            for position in range(first, last):
+                kept_terms[place] = terms[position]
+                kept[place] = weights[position]
+                place += 1
             continue
-        least = np.partition(keys[first:last], last - first - keep)[last - first - keep]
+        least = nth_largest(keys[first:last], keep)
         ties = np.int64(keep)
         for position in range(first, last):
             if keys[position] > least:

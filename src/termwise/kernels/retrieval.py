@@ -22,7 +22,8 @@ import numpy as np
 
 from termwise.kernels import plain
 from termwise.kernels.addresses import array_at, prefetch
-from termwise.kernels.jit import Array, compiled, compiled_or
+from termwise.kernels.jit import Array, compiled, compiled_for, variants
+from termwise.kernels.sorting import descending
 
 ORDINAL_BITS = 24
 """Least number of low bits of a key; a segment has at most ``2**24`` documents."""
@@ -148,10 +149,15 @@ def offer(heap: Array, size: int, key: Any) -> int:
 
 @compiled
 def results_of(heap: Array, size: int, bits: int) -> tuple[Array, Array]:
-    """Return the ordinals and scores of the keys ``heap[:size]``, best first."""
-    keys = np.sort(heap[:size])[::-1]
+    """Return the ordinals and scores of the keys of the min-heap ``heap[:size]``, best first; empties the heap."""
     most = (np.int64(1) << bits) - 1
-    return most - (keys & most), keys >> bits
+    ordinals = np.empty(size, dtype=np.int64)
+    scores = np.empty(size, dtype=np.int64)
+    for place in range(size - 1, -1, -1):
+        ordinals[place] = most - (heap[0] & most)
+        scores[place] = heap[0] >> bits
+        _replace_smallest(heap, place, heap[place])
+    return ordinals, scores
 
 
 @compiled
@@ -161,11 +167,12 @@ def numbers_of(views: Array, query_terms: Array) -> Array:
     The entries of the terms are announced to the processor, so that it waits for those of all segments at once. For the
     same reason, no branch of the bisection depends on the data.
     """
-    numbers = np.full((len(views), len(query_terms)), np.int64(-1))
+    numbers = np.empty((len(views), len(query_terms)), dtype=np.int64)
     for i in range(len(views)):
         view = views[i]
         own_terms = array_at(view["own_terms_at"], view["own_terms"], np.uint32)
         for j in range(len(query_terms)):
+            numbers[i, j] = -1
             term = np.int64(query_terms[j])
             number = term
             if len(own_terms) > 0:
@@ -284,7 +291,11 @@ def _sort_blocks(bounds: Array, queue: Array) -> int:
     return shift
 
 
-@compiled_or(plain.retrieve_segments)
+SEARCH = variants("VIEW[:], int32[:], {sum}[:], {sum}, int64, int64, {sum}", sum=("int32", "int64"))
+"""Signatures of a search of segments."""
+
+
+@compiled_for(*SEARCH, plain=plain.retrieve_segments)
 def retrieve_segments(
     views: Array,
     query_terms: Array,
@@ -349,11 +360,11 @@ def retrieve_segments(
     queue = np.empty(n_blocks, dtype=np.int32)
     bin_bits = _sort_blocks(bounds, queue)
 
-    heaviest = np.argsort(-largest) if n_terms > GIVE_UP else np.arange(n_terms)
+    heaviest = descending(largest, 0, n_terms) if n_terms > GIVE_UP else np.arange(n_terms)
     last_ordinal = (np.int64(1) << bits) - 1
     sums = np.zeros(256, dtype=query_weights.dtype)  # every uint8 offset is inside, also of a damaged file
     heap = np.empty(min(k, documents), dtype=np.int64)
-    n_keys = 0
+    n_keys: Any = np.int64(0)
     for visit in range(n_blocks):
         block = np.int64(queue[visit])
         bound = bounds[block]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from termwise.kernels import plain
-from termwise.kernels.jit import Array, compiled, compiled_or
+from termwise.kernels.jit import Array, compiled, compiled_for
 
 ABSENT = -1
 CORRUPT = -2
@@ -23,7 +23,7 @@ def _compare(data: Array, first: Any, last: Any, other: Array, start: Any, stop:
     return difference
 
 
-@compiled_or(plain.find_string)
+@compiled_for("uint8[:], uint64[:], uint32[:], uint8[:]", plain=plain.find_string)
 def find_string(data: Array, offsets: Array, by_bytes: Array, key: Array) -> int:
     """Find a string by bisection.
 
@@ -64,7 +64,7 @@ def find_string(data: Array, offsets: Array, by_bytes: Array, key: Array) -> int
     return ABSENT
 
 
-@compiled_or(plain.find_strings)
+@compiled_for("uint8[:], uint64[:], uint32[:], uint8[:], int64[:]", plain=plain.find_strings)
 def find_strings(data: Array, offsets: Array, by_bytes: Array, keys: Array, bounds: Array) -> Array:
     """Find several strings; see `find_string`.
 
@@ -88,7 +88,7 @@ def find_strings(data: Array, offsets: Array, by_bytes: Array, keys: Array, boun
     return numbers
 
 
-@compiled
+@compiled_for("uint8[:], uint64[:], uint32[:]")
 def first_disorder(data: Array, offsets: Array, by_bytes: Array) -> int:
     """Return the first position of `by_bytes` whose string is not above the one before it, or -1.
 
@@ -110,7 +110,7 @@ def first_disorder(data: Array, offsets: Array, by_bytes: Array) -> int:
     return -1
 
 
-@compiled
+@compiled_for("out(uint64[:]), uint64[:]", plain=plain.insert_hashes)
 def insert_hashes(table: Array, hashes: Array) -> int:
     """Insert hashes into an open-addressing table, up to the first that the table contains already.
 

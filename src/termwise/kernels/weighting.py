@@ -1,8 +1,8 @@
 """Term weights of the classic models from term counts.
 
-`tests/reference` defines each function as a plain loop in float64. The kernels do the same arithmetic in the
+`tests/reference` defines each function as a plain loop in float64. The functions do the same arithmetic in the
 same order, also in float64, and round once to float32: the relative difference is at most 1e-7. The models name the
-sources of the formulas.
+sources of the formulas. Only functions with a logarithm for each posting are kernels.
 
 Rows are those of a `TermWeights` with counts: ``indptr`` of shape (n + 1,), int64; ``terms`` of shape
 (nnz,), int32, strictly increasing in a row; ``counts`` of shape (nnz,), float32, whole numbers of at least 1.
@@ -11,47 +11,38 @@ Rows are those of a `TermWeights` with counts: ``indptr`` of shape (n + 1,), int
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from termwise.kernels import plain
-from termwise.kernels.jit import Array, compiled, compiled_or
+from termwise.kernels.jit import Array, compiled, compiled_for
 
 
-@compiled
-def lucene_length(length: int) -> int:
-    """Return a document length after Lucene's one-byte coding; agrees with `reference.lucene_length`.
+def lucene_length(length: Array) -> Array:
+    """Return document lengths after Lucene's one-byte coding; agrees with `reference.lucene_length`.
 
     Parameters
     ----------
-    length : int64
-        Tokens of a document, 0 or more.
+    length : ndarray, int64
+        Tokens of each document, 0 or more.
 
     Returns
     -------
-    int64
-        `length` itself below 40; above, 24 plus the four highest bits of ``length - 24``.
+    ndarray, int64
+        The length itself below 40; above, 24 plus the four highest bits of ``length - 24``.
     """
-    if length < 40:
-        return length
-    excess = length - 24
-    shift = 0
-    while (excess >> shift) >= 16:
-        shift += 1
-    return 24 + ((excess >> shift) << shift)
+    excess = np.maximum(length - 24, 0)
+    shift = np.maximum(np.frexp(np.asarray(excess, dtype=np.float64))[1] - 4, 0)
+    return np.where(length < 40, length, 24 + ((excess >> shift) << shift))
 
 
-@compiled
 def row_lengths(indptr: Array, counts: Array) -> Array:
     """Return the sum of the counts of each row, int64; agrees with `reference.row_lengths`."""
-    lengths = np.zeros(len(indptr) - 1, dtype=np.int64)
-    for row in range(len(lengths)):
-        for position in range(indptr[row], indptr[row + 1]):
-            lengths[row] += np.int64(counts[position])
+    sums = np.concatenate([[0], np.cumsum(counts.astype(np.int64))])
+    lengths: Array = sums[indptr[1:]] - sums[indptr[:-1]]
     return lengths
 
 
-@compiled_or(plain.lucene_idf)
 def lucene_idf(document_frequencies: Array, n_documents: int) -> Array:
     """Return the idf of Lucene's BM25 for each term; agrees with `reference.lucene_idf`.
 
@@ -67,44 +58,32 @@ def lucene_idf(document_frequencies: Array, n_documents: int) -> Array:
     ndarray of shape (V,), float64
         ``ln(1 + (N - df + 0.5) / (df + 0.5))``; 0 if df is 0.
     """
-    idf = np.zeros(len(document_frequencies), dtype=np.float64)
-    for term in range(len(idf)):
-        df = document_frequencies[term]
-        if df > 0:
-            idf[term] = math.log1p((n_documents - df + 0.5) / (df + 0.5))
-    return idf
+    return _by_frequency(document_frequencies, lambda df: math.log1p((n_documents - df + 0.5) / (df + 0.5)))
 
 
-@compiled
 def robertson_idf(document_frequencies: Array, n_documents: int) -> Array:
     """Return the idf of Robertson and Spärck Jones for each term; agrees with `reference.robertson_idf`.
 
     It is ``ln((N - df + 0.5) / (df + 0.5))``, negative for terms in more than half of the documents; 0 if df is 0. For
     shapes and types see `lucene_idf`.
     """
-    idf = np.zeros(len(document_frequencies), dtype=np.float64)
-    for term in range(len(idf)):
-        df = document_frequencies[term]
-        if df > 0:
-            idf[term] = math.log((n_documents - df + 0.5) / (df + 0.5))
-    return idf
+    return _by_frequency(document_frequencies, lambda df: math.log((n_documents - df + 0.5) / (df + 0.5)))
 
 
-@compiled
 def atire_idf(document_frequencies: Array, n_documents: int) -> Array:
     """Return the idf of the ATIRE system, ``ln(N / df)`` or 0 if df is 0, for each term; see `lucene_idf`.
 
     Agrees with `reference.atire_idf`.
     """
-    idf = np.zeros(len(document_frequencies), dtype=np.float64)
-    for term in range(len(idf)):
-        df = document_frequencies[term]
-        if df > 0:
-            idf[term] = math.log(n_documents / df)
-    return idf
+    return _by_frequency(document_frequencies, lambda df: math.log(n_documents / df))
 
 
-@compiled
+def _by_frequency(document_frequencies: Array, idf: Callable[[int], float]) -> Array:
+    """Return the idf of each term; the logarithms of numpy depend on the processor in their last bit."""
+    distinct, places = np.unique(document_frequencies, return_inverse=True)
+    return np.array([idf(df) if df > 0 else 0.0 for df in distinct.tolist()], dtype=np.float64)[places]
+
+
 def bm25_weights(
     indptr: Array,
     terms: Array,
@@ -140,19 +119,24 @@ def bm25_weights(
         ``factor * idf * tf / (tf + k1 * (1 - b + b * dl / average_length))``.
     """
     lengths = row_lengths(indptr, counts)
-    weights = np.empty(len(terms), dtype=np.float32)
-    for row in range(len(lengths)):
-        if indptr[row] == indptr[row + 1]:
-            continue
-        length = lucene_length(lengths[row]) if lucene_lengths else lengths[row]
-        norm = k1 * (1.0 - b + b * length / average_length)
-        for position in range(indptr[row], indptr[row + 1]):
-            tf = np.float64(counts[position])
-            weights[position] = np.float32(factor * idf[terms[position]] * tf / (tf + norm))
-    return weights
+    kept = lucene_length(lengths) if lucene_lengths else lengths
+    norms = k1 * (1.0 - b + b * kept / (average_length or math.inf))
+    tf = counts.astype(np.float64)
+    weights = factor * idf[terms] * tf
+    weights /= tf + np.repeat(norms, np.diff(indptr))
+    return weights.astype(np.float32)
 
 
 @compiled
+def _length(counts: Array, first: int, last: int) -> int:
+    """Return the sum of the counts of a row."""
+    length = np.int64(0)
+    for position in range(first, last):
+        length += np.int64(counts[position])
+    return int(length)
+
+
+@compiled_for("int64[:], int32[:], float32[:], float64[:], float64")
 def jelinek_mercer_weights(
     indptr: Array, terms: Array, counts: Array, probabilities: Array, lambda_: float
 ) -> Array:
@@ -172,16 +156,16 @@ def jelinek_mercer_weights(
     ndarray of shape (nnz,), float32
         ``ln(1 + ((1 - lambda) * tf / dl) / (lambda * P(t|C)))``.
     """
-    lengths = row_lengths(indptr, counts)
     weights = np.empty(len(terms), dtype=np.float32)
-    for row in range(len(lengths)):
+    for row in range(len(indptr) - 1):
+        length = _length(counts, indptr[row], indptr[row + 1])
         for position in range(indptr[row], indptr[row + 1]):
-            seen = (1.0 - lambda_) * np.float64(counts[position]) / lengths[row]
+            seen = (1.0 - lambda_) * np.float64(counts[position]) / length
             weights[position] = np.float32(math.log1p(seen / (lambda_ * probabilities[terms[position]])))
     return weights
 
 
-@compiled
+@compiled_for("int64[:], int32[:], float32[:], float64[:], float64, int64")
 def dirichlet_weights(
     indptr: Array, terms: Array, counts: Array, probabilities: Array, mu: float, longest: int
 ) -> tuple[Array, Array, Array]:
@@ -208,19 +192,20 @@ def dirichlet_weights(
         ``ln(1 + tf / (mu * P(t|C)))``; for the background term ``ln((mu + longest) / (mu + dl))``, 0 for the longest
         document.
     """
-    lengths = row_lengths(indptr, counts)
+    n_rows = len(indptr) - 1
     grown_indptr = np.zeros(len(indptr), dtype=np.int64)
-    grown_terms = np.empty(len(terms) + len(lengths), dtype=np.int32)
+    grown_terms = np.empty(len(terms) + n_rows, dtype=np.int32)
     weights = np.empty(len(grown_terms), dtype=np.float32)
     place = np.int64(0)
-    for row in range(len(lengths)):
+    for row in range(n_rows):
+        length = _length(counts, indptr[row], indptr[row + 1])
         for position in range(indptr[row], indptr[row + 1]):
             term = terms[position]
             grown_terms[place] = term
             weights[place] = np.float32(math.log1p(np.float64(counts[position]) / (mu * probabilities[term])))
             place += 1
         grown_terms[place] = len(probabilities)
-        weights[place] = np.float32(math.log1p((longest - lengths[row]) / (mu + lengths[row])))
+        weights[place] = np.float32(math.log1p((longest - length) / (mu + length)))
         place += 1
         grown_indptr[row + 1] = place
     return grown_indptr, grown_terms, weights

@@ -20,7 +20,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError
-from termwise.kernels.jit import compilation_seconds
 from termwise.serve.api import OPERATIONS
 from termwise.serve.bodies import SHARE, JsonAnswer
 from termwise.serve.byte_budget import ByteShare
@@ -44,7 +43,7 @@ from termwise.serve.page.routes import error_page, is_for_page, page_routes
 from termwise.serve.search_pool import client_name
 from termwise.serve.service import Service
 from termwise.serve.settings import ServiceSettings
-from termwise.serve.warm_up import kernels_loaded_soon, use_kernels
+from termwise.serve.warm_up import modules_loaded_soon
 
 logger = logging.getLogger("termwise.serve")
 
@@ -90,8 +89,6 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
         If an index cannot be opened.
     """
     service = Service(folders, settings)
-    if compilation_seconds():  # the first start on this machine: no request waits for the other kernels
-        use_kernels()
     metrics = Metrics(service)
     indexes = [served.name for served in service.indexes]
     document = openapi_document(OPERATIONS, None if service.settings.keys else indexes)
@@ -107,7 +104,7 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with contextlib.AsyncExitStack() as running:
-            running.enter_context(kernels_loaded_soon())
+            running.enter_context(modules_loaded_soon())
             if tools is not None:
                 await running.enter_async_context(tools.manager.run())
             yield

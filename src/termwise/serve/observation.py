@@ -6,12 +6,13 @@ import logging
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
-from termwise.serve.service import Service
+if TYPE_CHECKING:
+    from termwise.serve.service import Service
 
 requests_log = logging.getLogger("termwise.serve.requests")
 

@@ -28,6 +28,7 @@ from termwise.serve.app import check_service, create_app
 from termwise.serve.observation import SHARED, log_to
 from termwise.serve.protocol import BoundedProtocol, most_connections
 from termwise.serve.settings import ServiceSettings
+from termwise.serve.warm_up import compile_served
 from termwise.validation import check_count
 
 logger = logging.getLogger("termwise.serve")
@@ -101,6 +102,8 @@ def serve(
         app = _worker_app(folders, settings, log_requests)
     else:
         check_service(folders, settings)
+        log_to(sys.stderr, requests=log_requests)
+        compile_served()
     config = uvicorn.Config(
         app,
         factory=workers > 1,

@@ -9,7 +9,6 @@ from functools import partial
 from typing import TypeVar
 
 from termwise.errors import DeadlineError, StorageError
-from termwise.kernels.jit import load
 from termwise.serve.byte_budget import ByteBudget
 from termwise.serve.changes import Change, ChangeQueue, Outcome
 from termwise.serve.errors import ForbiddenError, OverloadError
@@ -18,6 +17,7 @@ from termwise.serve.keys import Access
 from termwise.serve.pace import Pace
 from termwise.serve.search_pool import SearchPool, client_name
 from termwise.serve.settings import ServiceSettings
+from termwise.serve.warm_up import compile_served, load_search_kernels
 
 T = TypeVar("T")
 
@@ -44,7 +44,8 @@ class Service:
     """
 
     def __init__(self, folders: Sequence[str], settings: ServiceSettings | None = None) -> None:
-        load()  # what compiles when the indexes are warmed up shows whether this machine has compiled the kernels
+        compile_served()
+        load_search_kernels()
         self.settings = settings or ServiceSettings()
         self.indexes = ServedIndexes(folders, refresh_interval=self.settings.refresh_interval)
         for served in self.indexes:

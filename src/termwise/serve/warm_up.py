@@ -1,15 +1,18 @@
-"""Kernels of searches and changes, compiled or loaded before requests need them."""
+"""What requests need, compiled or loaded before the first one."""
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
+from termwise.compilation import all_kernels, compile_kernels, uncompiled
 from termwise.errors import StorageError
 from termwise.indexing import build_index, open_writer
 from termwise.records import Document
@@ -18,16 +21,42 @@ from termwise.search.opening import open_searcher
 from termwise.serve.observation import SHARED
 
 DELAY = 2.0
-"""Seconds before kernels are loaded, so that the first requests do not wait for it."""
+"""Seconds before modules are loaded, so that the first requests do not wait for it."""
 
 STOP_SECONDS = 2.0
-"""Time that a service which stops waits for kernels that are being compiled."""
+"""Time that a service which stops waits for modules that are being loaded."""
+
+OFFLINE = ("interpolation_metrics", "pair_scores", "translation_training")
+"""Modules of kernels that no request needs."""
+
+logger = logging.getLogger("termwise.serve")
+
+
+def compile_served() -> None:
+    """Compile the kernels that requests need, if that has not happened on this machine, and say so in the log."""
+    missing = uncompiled(OFFLINE)
+    if not missing:
+        return
+    logger.info(
+        "compiling %s kernels, which happens once for this machine and this version of termwise; requests wait",
+        len(missing),
+    )
+    begin = time.monotonic()
+    compile_kernels(missing)
+    logger.info("compiled in %.0f s", time.monotonic() - begin)
+
+
+def load_search_kernels() -> None:
+    """Load the kernels that replace functions of numpy; others are loaded when they are needed, in milliseconds."""
+    for kernel in all_kernels():
+        if kernel.plain is not None:
+            kernel.use_compiled()
 
 
 @contextmanager
-def kernels_loaded_soon() -> Iterator[None]:
-    """Load the kernels in a thread, a little later; at the end of the block, the thread has ended, or soon will."""
-    timer = threading.Timer(DELAY, use_kernels)
+def modules_loaded_soon() -> Iterator[None]:
+    """Load modules in a thread, a little later; at the end of the block, the thread has ended, or soon will."""
+    timer = threading.Timer(DELAY, use_modules)
     timer.daemon = True  # so that it keeps no process from ending
     timer.start()
     try:
@@ -38,8 +67,8 @@ def kernels_loaded_soon() -> Iterator[None]:
 
 
 @cache
-def use_kernels() -> None:
-    """Compile the kernels of all kinds of searches and of changes, or load them from the cache; once for a process.
+def use_modules() -> None:
+    """Load the modules of all kinds of searches and of changes; once for a process.
 
     They are used with a small index in a temporary folder. Without such a folder, they are loaded when they are needed.
     """
@@ -71,3 +100,4 @@ def _search(path: Path) -> None:
     searcher.rank("tea", k=5, candidates=["1", "2"])
     searcher.search(Search("tea", facets=["kind"])).facets()
     searcher.explain("tea", "1")
+    searcher.did_you_mean("gren")

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from termwise.collection.training_pairs import PairSource
 from termwise.errors import EmptyCollectionError, StorageError
 from termwise.fixes import Code, Fix
-from termwise.kernels.translation import Postings, Side, count_postings, count_tokens, fill_postings
+from termwise.kernels.translation_training import Postings, Side, count_postings, count_tokens, fill_postings
 from termwise.parallel import Workers
 from termwise.progress import Execution, Progress, Say
 from termwise.text import Analyzer, NumberedTexts, Numbering, Vocabulary, number_texts

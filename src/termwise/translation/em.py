@@ -1,8 +1,8 @@
 """Expectation maximisation for IBM Model 1: from a bitext to translation probabilities.
 
-During training the table is stored by target (see `termwise.kernels.translation`), in double precision: 12 bytes per
-co-occurring pair of source and target. After each iteration the counts are written to a file, from which an interrupted
-run resumes with identical results.
+During training the table is stored by target (see `termwise.kernels.translation_training`), in double precision: 12
+bytes per co-occurring pair of source and target. After each iteration the counts are written to a file, from which an
+interrupted run resumes with identical results.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ import numpy.typing as npt
 from termwise.display.safe_text import shown
 from termwise.errors import CorruptModelError, ForeignFolderError, StorageError
 from termwise.fixes import Code, Fix
-from termwise.kernels.translation import (
+from termwise.kernels.translation import transpose
+from termwise.kernels.translation_training import (
     add_sources,
     count_updates,
     expected_counts,
     find_cells,
     likely_cells,
-    transpose,
 )
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import write_bytes_whole

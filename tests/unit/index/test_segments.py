@@ -126,7 +126,7 @@ def test_the_same_bytes_for_any_threads_and_memory(
 
 
 def test_order_is_part_of_the_file_but_not_of_the_result(
-    write: Make, random_rows: Make, search: Make
+    write: Make, random_rows: Make, search: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = random_rows(300, 30)
     ordered, plain = write(rows, name="ordered"), write(rows, name="plain", reorder=False)
@@ -134,6 +134,8 @@ def test_order_is_part_of_the_file_but_not_of_the_result(
     assert plain.segments[0].inverted.order.tolist() == list(range(300))
     assert ordered.segments[0].inverted is not None
     assert ordered.segments[0].inverted.order.tolist() != list(range(300))
+    monkeypatch.setattr(segments, "UNORDERED", 300)
+    assert write(rows, name="few").segments[0].inverted.order.tolist() == list(range(300))
     assert search(ordered, {1: 1.0, 2: 3.0}, 300) == search(plain, {1: 1.0, 2: 3.0}, 300)
 
 

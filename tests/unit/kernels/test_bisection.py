@@ -76,7 +76,7 @@ def test_a_set_is_ordered_without_touching_its_surroundings() -> None:
     rows = clustered(256)
     order = np.arange(256, dtype=np.int32)
     bisect_all(
-        rows.indptr, rows.terms.astype(np.uint16), order, 64, 192, LEAF, 12, LOG2, N_TERMS,
+        rows.indptr, rows.terms.astype(np.uint16), order, 64, 192, LEAF, False, 12, LOG2, N_TERMS,
         np.empty(256, dtype=np.float32),
     )  # fmt: skip
     assert order[:64].tolist() == list(range(64))
@@ -91,8 +91,19 @@ def test_the_same_again() -> None:
     for _ in range(2):
         order = np.arange(300, dtype=np.int32)
         bisect_all(
-            rows.indptr, rows.terms.astype(np.uint16), order, 0, 300, LEAF, 12, LOG2, N_TERMS,
+            rows.indptr, rows.terms.astype(np.uint16), order, 0, 300, LEAF, False, 12, LOG2, N_TERMS,
             np.empty(300, dtype=np.float32),
         )  # fmt: skip
         found.append(order.tolist())
     assert found[0] == found[1]
+
+
+def test_one_cut_alone() -> None:
+    rows = clustered(256)
+    order, expected = np.arange(256, dtype=np.int32), np.arange(256, dtype=np.int32)
+    terms, gains = rows.terms.astype(np.uint16), np.empty(256, dtype=np.float32)
+    bisect_all(rows.indptr, terms, order, 0, 256, LEAF, True, 12, LOG2, N_TERMS, gains)
+    counts = [np.zeros(N_TERMS, dtype=np.int32) for _ in range(3)]
+    room = [np.empty(N_TERMS, dtype=np.float32) for _ in range(2)]
+    bisect(rows.indptr, terms, expected, 0, 128, 256, 12, LOG2, *counts[:2], *room, counts[2], gains)
+    assert order.tolist() == expected.tolist()

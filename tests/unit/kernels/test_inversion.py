@@ -9,13 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise.kernels.inversion import (
-    collect_postings,
-    count_terms,
-    cut_postings,
-    first_difference,
-    first_unsorted,
-)
+from termwise.kernels import inversion
+from termwise.kernels.inversion import first_difference, first_unsorted, invert
 
 N_TERMS = 6
 Rows = list[dict[int, int]]
@@ -29,22 +24,31 @@ def forward(rows: Rows, term_type: Any = np.uint16) -> tuple[np.ndarray, np.ndar
     )
 
 
+def segment(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    starts, terms, impacts = forward(rows)
+    return starts.astype(np.uint32), terms, impacts
+
+
 def inverted(rows: Rows, order: list[int], block_bits: int, cuts: list[int]) -> dict[str, list[int]]:
     """Invert a range of terms at a time, as a segment is written."""
     indptr, terms, impacts = forward(rows)
-    boundaries = np.concatenate([[0], np.cumsum(count_terms(terms, N_TERMS))])
+    boundaries = np.concatenate([[0], np.cumsum(np.bincount(terms, minlength=N_TERMS))])
     found: dict[str, list[int]] = {
-        name: [] for name in ("entries", "block", "count", "max", "offset", "impact", "documents")
+        name: [] for name in ("entries", "block", "count", "max", "offset", "impact")
     }
     for first, last in zip([0, *cuts], [*cuts, N_TERMS], strict=True):
-        starts = boundaries[first : last + 1] - boundaries[first]
-        documents, sorted_impacts = collect_postings(
-            indptr, terms, impacts, np.array(order, dtype=np.int32), first, starts
-        )
-        parts = (*cut_postings(starts, documents, sorted_impacts, block_bits), sorted_impacts, documents)
+        parts = invert(indptr, terms, impacts, np.array(order, dtype=np.int32), first, last, block_bits)
         for name, part in zip(found, parts, strict=True):
             found[name] += part.tolist()
     found["postings"] = boundaries.tolist()
+    found["documents"] = [
+        (block << block_bits) + offset
+        for block, offset in zip(
+            np.repeat(found["block"], np.array(found["count"], dtype=int) + 1).tolist(),
+            found["offset"],
+            strict=True,
+        )
+    ]
     return found
 
 
@@ -72,7 +76,9 @@ def test_ranges_of_terms_change_nothing_and_every_posting_is_there(data: st.Data
     block_bits = data.draw(st.sampled_from([0, 1, 3, 8]))
     cuts = sorted(data.draw(st.sets(st.integers(1, N_TERMS - 1))))
     view = inverted(rows, order, block_bits, [])
-    assert inverted(rows, order, block_bits, cuts) == view
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inversion, "AT_ONCE", data.draw(st.integers(1, 9)))
+        assert inverted(rows, order, block_bits, cuts) == view
     postings = {
         (term, order[view["documents"][position]], view["impact"][position])
         for term in range(N_TERMS)
@@ -100,7 +106,7 @@ def test_the_views_agree(data: st.DataObject) -> None:
     order = list(data.draw(st.permutations(range(len(rows)))))
     block_bits = data.draw(st.sampled_from([0, 1, 3, 8]))
     view = arrays(inverted(rows, order, block_bits, []))
-    assert first_difference(*forward(rows), np.array(order, dtype=np.uint32), block_bits, *view) == -1
+    assert first_difference(*segment(rows), np.array(order, dtype=np.uint32), block_bits, *view) == -1
 
 
 @pytest.mark.parametrize(
@@ -123,9 +129,9 @@ def test_any_difference_between_the_views_is_found(part: int, position: int, val
     rows = [{0: 5, 2: 1}, {2: 7}, {}, {0: 9, 2: 3}]
     order = np.array([3, 1, 0, 2], dtype=np.uint32)
     view = arrays(inverted(rows, order.tolist(), 1, []))
-    assert first_difference(*forward(rows), order, 1, *view) == -1
+    assert first_difference(*segment(rows), order, 1, *view) == -1
     view[part][position] = value
-    assert first_difference(*forward(rows), order, 1, *view) == term
+    assert first_difference(*segment(rows), order, 1, *view) == term
 
 
 @pytest.mark.parametrize(

@@ -1,88 +1,137 @@
-"""Cache and callback of compilation."""
+"""Compilation of kernels, and their code on the disk."""
 
 from __future__ import annotations
 
 import errno
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
-from numba import config
-from numba.core.caching import IndexDataCacheFile
 
 import termwise
-from termwise.kernels.jit import compiled, compiled_or, on_compilation, use_unique_names
+from termwise.kernels import code_cache, jit
+from termwise.kernels.jit import Kernel, compilation_seconds, compiled_for, on_compilation
 
 
-def files(folder: Path) -> IndexDataCacheFile:
-    return IndexDataCacheFile(str(folder), "kernel-1.py311", "stamp")
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the only place for compiled code, a folder that does not exist."""
+    place = tmp_path / "cache"
+    monkeypatch.setattr(code_cache, "places", lambda: iter([place]))
+    return place
 
 
-@pytest.mark.parametrize("apart", [True, False])
-def test_two_processes_that_compile_at_once(tmp_path: Path, apart: bool) -> None:
-    """One has read the index before the other writes it, and writes its code last; numba by itself mixes them up."""
-    first, second = files(tmp_path), files(tmp_path)
-    if apart:
-        use_unique_names(first)
-        use_unique_names(second)
-    read, write = second._load_index(), first._save_data
-    second._load_index = lambda: read
-
-    def interrupted(name: str, code: str) -> None:
-        second.save("integers", "code for integers")
-        write(name, code)
-
-    first._save_data = interrupted
-    first.save("floats", "code for floats")
-    found = files(tmp_path).load("integers")
-    assert found == ("code for integers" if apart else "code for floats")
-
-
-def test_cache_files_have_unique_names() -> None:
-    @compiled
-    def kernel(number: int) -> int:
+def new_kernel(*signatures: str) -> Kernel[[float], float]:
+    def add_one(number: float) -> float:
         return number + 1
 
-    file = kernel.compiled._cache._cache_file
-    assert file._data_name(1) != file._data_name(1)
-    assert file._data_name(1).endswith(".nbc")
-    assert kernel(1) == 2
+    return compiled_for(*(signatures or ("int64",)))(add_one)
 
 
-def test_the_callback_runs_once_and_not_for_cached_kernels(
+def compilations(function: Callable[[], object]) -> list[str]:
+    """Return an item if a function compiles a kernel."""
+    found: list[str] = []
+    with on_compilation(lambda: found.append("compiled")):
+        function()
+    return found
+
+
+def code_files(place: Path) -> list[Path]:
+    return sorted(place.glob("kernels-*/*"))
+
+
+def test_all_signatures_are_compiled_once_and_nothing_else(place: Path) -> None:
+    first = new_kernel("int64", "float64[:]")
+    before = compilation_seconds()
+    assert compilations(lambda: first(1)) == ["compiled"]
+    assert compilation_seconds() > before
+    again = new_kernel("int64", "float64[:]")
+    assert compilations(lambda: again(1)) == []
+    assert compilations(lambda: again(np.ones(2))) == []
+    assert again(np.ones(2)).tolist() == [2, 2]
+    with pytest.raises(TypeError, match="No matching definition"):
+        again(np.ones(4)[::2])
+
+
+def test_another_signature_of_a_known_kernel_is_compiled_and_kept(place: Path) -> None:
+    new_kernel("int64")(1)
+    assert compilations(lambda: new_kernel("int64", "float64")(1)) == ["compiled"]
+    assert compilations(lambda: new_kernel("float64")(1.5)) == []
+    assert len(code_files(place)) == 1
+
+
+@pytest.mark.parametrize("damage", [b"", b"x", None])
+def test_damaged_code_is_compiled_again(place: Path, damage: bytes | None) -> None:
+    new_kernel()(1)
+    (path,) = code_files(place)
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]) if damage is None else damage)
+    kernel = new_kernel()
+    assert compilations(lambda: kernel(1)) == ["compiled"]
+    assert path.read_bytes()[:32] == data[:32] or code_cache.read_code(kernel.name)
+    assert compilations(lambda: new_kernel()(1)) == []
+
+
+def test_code_in_a_folder_that_others_can_write_is_not_read(place: Path) -> None:
+    new_kernel()(1)
+    place.chmod(0o777)
+    assert compilations(lambda: new_kernel()(1)) == ["compiled"]
+    place.chmod(0o755)
+    assert compilations(lambda: new_kernel()(1)) == []
+
+
+def test_code_for_other_sources_is_not_read(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new_kernel()(1)
+    monkeypatch.setattr(code_cache, "_key", lambda: "another")
+    assert compilations(lambda: new_kernel()(1)) == ["compiled"]
+
+
+def test_the_next_place_is_used_if_the_first_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
-
-    def kernel(number: float) -> float:
-        return number + 1
-
-    told: list[str] = []
-    with on_compilation(lambda: told.append("first")):
-        first = compiled(kernel)
-        assert told == []
-        first(1)
-        first(1.0)
-    with on_compilation(lambda: told.append("again")):
-        compiled(kernel)(1)
-    first(1j)
-    assert told == ["first"]
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(code_cache, "places", lambda: iter([tmp_path / "file", tmp_path / "second"]))
+    new_kernel()(1)
+    assert code_files(tmp_path / "second")
+    assert compilations(lambda: new_kernel()(1)) == []
 
 
-def test_a_cache_that_cannot_be_written_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+def test_without_a_place_each_process_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(code_cache, "places", lambda: iter([tmp_path / "file"]))
+    kernel = new_kernel()
+    assert kernel(1) == 2
+    assert not code_cache.has_code(kernel.name)
 
+
+def test_a_full_disk_is_ignored(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(IndexDataCacheFile, "save", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
+    assert new_kernel()(1) == 2
+    assert code_files(place) == []
 
-    @compiled
-    def kernel(number: int) -> int:
-        return number + 1
 
-    assert kernel(1) == 2
+def test_old_code_is_removed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for version in range(code_cache.KEPT + 3):
+        monkeypatch.setattr(code_cache, "_key", lambda version=version: str(version))
+        new_kernel()(1)
+    assert len(list(place.glob("kernels-*"))) == code_cache.KEPT + 1
+    assert (place / f"kernels-{version}").exists()
+
+
+def test_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TERMWISE_CACHE", str(tmp_path / "given"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    first, second, _ = code_cache.places()
+    assert (first, second) == (tmp_path / "given", tmp_path / "user" / "termwise")
+    monkeypatch.delenv("TERMWISE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert len(list(code_cache.places())) == 1
 
 
 SEARCHES = """
@@ -105,12 +154,18 @@ def test_the_first_searches_of_a_process_need_no_numba(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", SEARCHES, str(tmp_path / "index")], check=True)
 
 
-def test_a_plain_function_takes_over_if_numba_fails() -> None:
+def test_plain_functions_take_over_if_numba_fails(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def kernel(number: int) -> int:
+        return number + len(UNKNOWN)  # type: ignore[name-defined]  # noqa: F821
+
+    def plain(number: int) -> int:
         return number + 1
 
-    failing = compiled_or(kernel)(kernel)
-    failing.__dict__["compiled"] = lambda number: 1 // 0
-    with pytest.warns(RuntimeWarning, match="numba cannot be used, searches are slower: ZeroDivisionError"):
-        assert failing(1) == 2
-    assert failing(2) == 3  # without a second warning
+    monkeypatch.setattr(jit, "_failed", False)
+    first, second = (compiled_for("int64", plain=plain)(kernel) for _ in range(2))
+    with pytest.warns(RuntimeWarning, match="numba cannot be used, searches are slower: TypingError"):
+        assert first(1) == 2
+    assert first(2) == 3  # without a second warning
+    assert second(1) == 2
+    with pytest.raises(Exception, match="UNKNOWN"):
+        compiled_for("int64")(kernel)(1)

@@ -168,7 +168,8 @@ def test_documents_are_independent():
     DOCUMENTS, TABLE, st.lists(st.integers(0, TERMS - 1), min_size=1, max_size=4, unique=True), P_SELF, LAMBDA
 )
 def test_gathered_sums_and_scores_are_those_of_the_definition(documents, table, words, p_self, lambda_):
-    shares = [{t: n / sum(row.values()) for t, n in row.items()} for row in documents]
+    shares = [{t: float(np.float32(n / sum(row.values()))) for t, n in row.items()} for row in documents]
+    indptr, terms, chances = rows(shares)
     slots = np.arange(1, TERMS + 1, dtype=np.int32)
     columns = np.zeros((TERMS + 1, len(words)))
     own = np.full(TERMS + 1, -1, dtype=np.int32)
@@ -179,7 +180,15 @@ def test_gathered_sums_and_scores_are_those_of_the_definition(documents, table, 
     translated, said = np.zeros((len(shares), len(words))), np.zeros((len(shares), len(words)))
     order = np.arange(len(shares))[::-1].copy()
     status = translation.gather_translations(
-        *rows(shares, np.float64), order, slots, columns, own, translated, said
+        indptr.astype(np.uint32),
+        terms.astype(np.uint16),
+        chances,
+        order,
+        slots,
+        columns,
+        own,
+        translated,
+        said,
     )
     assert status == translation.OK
     slow = reference.gather_translations(shares[::-1], table, words)

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import translation as reference
 
-from termwise.kernels import translation
-from termwise.kernels.translation import Postings, Side
+from termwise.kernels import translation, translation_training
+from termwise.kernels.translation_training import Postings, Side
 
 TERMS = 6
 TOKENS = st.lists(st.integers(0, TERMS - 1), min_size=1, max_size=5)
@@ -33,10 +33,10 @@ def side(rows: list[list[list[int]]]) -> Side:
 
 
 def inverted(given_: Side) -> Postings:
-    starts = translation.count_postings(given_, TERMS)
+    starts = translation_training.count_postings(given_, TERMS)
     size = int(starts[-1])
     postings = Postings(starts, np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32))
-    translation.fill_postings(given_, postings)
+    translation_training.fill_postings(given_, postings)
     return postings
 
 
@@ -52,7 +52,7 @@ def pairs(bitext: Rows, *, swapped: bool) -> list[tuple[list[int], list[int]]]:
 
 def cells(walked: Any) -> tuple[np.ndarray, np.ndarray]:
     counts = np.zeros(TERMS, dtype=np.int64)
-    sources = translation.find_cells(0, TERMS, *walked, counts)
+    sources = translation_training.find_cells(0, TERMS, *walked, counts)
     return np.concatenate(([0], np.cumsum(counts))), sources
 
 
@@ -71,7 +71,7 @@ def test_pieces_may_overlap_and_leave_gaps() -> None:
     assert postings.starts.tolist() == [0, 1, 2, 2, 2, 2, 3]
     assert postings.counts.tolist() == [1, 3, 1]
     counts = np.zeros(TERMS, dtype=np.int64)
-    translation.count_tokens(given_, np.array([2]), counts)
+    translation_training.count_tokens(given_, np.array([2]), counts)
     assert counts.tolist() == [2, 6, 0, 0, 0, 2]
 
 
@@ -79,8 +79,8 @@ def test_pieces_may_overlap_and_leave_gaps() -> None:
 def test_updates_are_all_tokens_with_all_tokens_and_null(bitext: Rows, swapped: bool) -> None:
     asked, chunks, answered, queries = sides(bitext, swapped=swapped)
     work = np.zeros(TERMS, dtype=np.int64)
-    updates = translation.count_updates(asked, chunks, work)
-    updates += translation.count_updates(answered, queries, work)
+    updates = translation_training.count_updates(asked, chunks, work)
+    updates += translation_training.count_updates(answered, queries, work)
     assert updates == sum(
         (len(source) + 1) * len(target) for source, target in pairs(bitext, swapped=swapped)
     )
@@ -127,7 +127,7 @@ def test_expected_counts_agree_with_the_reference(
     )
     logs = np.zeros(TERMS)
     for first, last in ((0, 2), (2, TERMS)):
-        translation.expected_counts(
+        translation_training.expected_counts(
             first, last, *walked, starts, sources, counts, nulls, totals, null_total, floor, drop, logs
         )
     found: dict[tuple[Any, Any], float] = defaultdict(float)
@@ -145,8 +145,8 @@ def test_likely_cells_agree_with_the_reference(bitext: Rows, least: float) -> No
     targets = np.repeat(np.arange(TERMS), np.diff(starts))
     counts = 1.0 + np.arange(len(sources)) % 5
     totals = np.zeros(TERMS)
-    translation.add_sources(sources, counts, totals)
-    kept = translation.likely_cells(starts, sources, counts, totals, least)
+    translation_training.add_sources(sources, counts, totals)
+    kept = translation_training.likely_cells(starts, sources, counts, totals, least)
     found = {
         (int(source), target): float(chance)
         for target in range(TERMS)
@@ -161,7 +161,7 @@ def test_likely_cells_agree_with_the_reference(bitext: Rows, least: float) -> No
 
 
 def test_sources_without_a_count_have_no_probabilities() -> None:
-    kept = translation.likely_cells(
+    kept = translation_training.likely_cells(
         np.array([0, 2]), np.array([0, 0], np.int32), np.zeros(2), np.zeros(1), 0.0
     )
     assert [part.tolist() for part in kept] == [[0, 0], [], []]

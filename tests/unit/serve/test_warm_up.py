@@ -1,25 +1,13 @@
-"""Tests that the service compiles its kernels when it starts, and that no request compiles another one."""
+"""Tests that a service compiles what it needs when it starts, and that no request loads modules or compiles."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
-PROGRAM = """
-import gc, sys
-import termwise
-from numba.core.dispatcher import Dispatcher
-from termwise.serve.warm_up import use_kernels
-from tests.unit.serve.conftest import served
-
-def compiled():
-    kernels = [each for each in gc.get_objects() if isinstance(each, Dispatcher)]
-    return {(each.__qualname__, str(types)) for each in kernels for types in each.signatures}
-
-with served([sys.argv[1]]) as client:
-    use_kernels()
-    known = compiled()
+REQUESTS = """
     shop = "/v1/indexes/shop"
     requests = [
         {"query": "green tea", "must": ["tea", "green tea"], "must_not": ["rice"]},
@@ -29,16 +17,56 @@ with served([sys.argv[1]]) as client:
         {"query": "gren te", "fuzzy": True, "prefix": True, "exclude": ["pot"]},
         {"query": "tea", "candidates": ["pot"]},
     ]
-    for _ in range(2):
-        for request in requests:
-            assert client.post(f"{shop}/search", json=request).status_code == 200
-        assert client.get(f"{shop}/suggest", params={"text": "gre"}).status_code == 200
-        assert client.put(f"{shop}/documents/new", json={"text": "white tea", "price": 3}).status_code < 300
-        assert client.delete(f"{shop}/documents/assam").status_code in (200, 404)
-    print(sorted(compiled() - known))
+    for request in requests:
+        assert client.post(f"{shop}/search", json=request).status_code == 200
+    assert client.get(f"{shop}/suggest", params={"text": "gre"}).status_code == 200
+    assert client.put(f"{shop}/documents/new", json={"text": "white tea", "price": 3}).status_code < 300
+    assert client.delete(f"{shop}/documents/assam").status_code in (200, 404)
+"""
+
+PROGRAM = f"""
+import sys
+from termwise.kernels import jit
+from termwise.serve.warm_up import use_modules
+from tests.unit.serve.conftest import served
+
+with served([sys.argv[1]]) as client:
+    use_modules()
+    known = set(sys.modules)
+{REQUESTS}
+    print(jit.compiled_names, sorted(each for each in set(sys.modules) - known if each.startswith("termwise")))
 """
 
 
-def test_no_request_compiles_a_kernel(shop: Path) -> None:
+def test_no_request_compiles_a_kernel_or_imports_a_module(shop: Path) -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM, shop], capture_output=True, text=True, check=False)
-    assert done.stdout == "[]\n", done.stdout + done.stderr
+    assert done.stdout == "[] []\n", done.stdout + done.stderr
+
+
+EMPTY = """
+import logging, sys
+from pathlib import Path
+from unittest import mock
+
+logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
+from termwise.kernels import code_cache, jit
+code_cache.places = lambda: iter([Path(sys.argv[2])])
+
+def compiled(names):
+    for name in names:
+        (code_cache.writable_folder() / name).write_bytes(b"")
+    print(f"{len(names)} kernels")
+
+with mock.patch("termwise.serve.warm_up.compile_kernels", compiled):
+    from termwise.serve.warm_up import compile_served
+    compile_served()
+    compile_served()
+"""
+
+
+def test_a_service_compiles_once_and_says_so(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", EMPTY, "", str(tmp_path / "cache")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
+    first, number, last = done.stdout.splitlines()
+    assert first.startswith(f"compiling {number.split()[0]} kernels, which happens once")
+    assert last == "compiled in 0 s"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from termwise.errors import EmptyCollectionError, MalformedRecordError
-from termwise.kernels.translation import Side
+from termwise.kernels.translation_training import Side
 from termwise.progress import Execution
 from termwise.text import make_analyzer
 from termwise.translation import Bitext, Model1Settings, make_bitext

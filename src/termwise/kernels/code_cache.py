@@ -1,0 +1,148 @@
+"""Machine code of the kernels on disk: one file for each kernel, in a folder for all that the code depends on.
+
+The name of the folder is a digest of the sources of the kernels, of the versions of Python, numba and llvmlite, of the
+processor, and of the settings of numba. So code for something else is never read, and a new installation of the same
+version finds the code of the old one. A file is a SHA-256 digest and the pickled code, and is replaced as a whole:
+processes may compile at the same time, and a damaged file is compiled again.
+
+The folder is in the first of these places that can be written: the one that the environment variable
+``TERMWISE_CACHE`` names, the user's folder for caches, the folder for temporary files. A folder that other users can
+write is left out, because unpickling runs code.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+VARIABLE = "TERMWISE_CACHE"
+
+KEPT = 4
+"""Number of folders of other versions that stay in a place when a new one is made."""
+
+_DIGEST = 32
+
+
+def has_code(name: str) -> bool:
+    """Return whether there is a file for a kernel, in a place that can be trusted."""
+    return any((folder / name).exists() and _is_private(folder) for folder in _folders())
+
+
+def is_empty() -> bool:
+    """Return whether no kernel has been compiled for this version and processor."""
+    return not any(folder.exists() for folder in _folders())
+
+
+def read_code(name: str) -> dict[str, Any]:
+    """Return the code of a kernel by the text of its signature, empty if there is none that is intact."""
+    for folder in _folders():
+        if _is_private(folder):
+            with suppress(OSError):
+                data = (folder / name).read_bytes()
+                if sha256(data[_DIGEST:]).digest() == data[:_DIGEST]:
+                    with suppress(Exception):  # of a class that cannot be found, for example
+                        code: dict[str, Any] = pickle.loads(data[_DIGEST:])
+                        return code
+    return {}
+
+
+def write_code(name: str, code: dict[str, Any]) -> bool:
+    """Write the code of a kernel in the first place that can be written; return whether there is one."""
+    from numba.core import serialize
+
+    dumps: Any = serialize.dumps
+    data = dumps(code)
+    folder = writable_folder()
+    if folder is None:
+        return False
+    temporary = folder / f".{name}.{os.urandom(4).hex()}"
+    try:
+        temporary.write_bytes(sha256(data).digest() + data)
+        temporary.replace(folder / name)
+    except OSError:  # a full disk, for example
+        return False
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+    return True
+
+
+def writable_folder() -> Path | None:
+    """Return the folder for new code, which is made if it does not exist; None if no place can be written."""
+    for folder in _folders():
+        with suppress(OSError):
+            if not folder.exists():
+                folder.mkdir(mode=0o700, parents=True)
+                _remove_old(folder.parent)
+            if _is_private(folder) and os.access(folder, os.W_OK):
+                return folder
+    return None
+
+
+def places() -> Iterator[Path]:
+    """Return the folders that can hold compiled code, in the order in which they are tried."""
+    if given := os.environ.get(VARIABLE):
+        yield Path(given)
+    user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    if os.path.isabs(user):  # not of a user without a home
+        yield Path(user) / "termwise"
+    import tempfile
+
+    with suppress(OSError):
+        yield Path(tempfile.gettempdir()) / f"termwise-{os.geteuid()}"
+
+
+def _folders() -> list[Path]:
+    return [place / f"kernels-{_key()}" for place in places()]
+
+
+@cache
+def _key() -> str:
+    """Return the digest of everything that the code of the kernels depends on."""
+    import llvmlite
+    import numba
+    import numpy as np
+    from numba.core.registry import cpu_target
+
+    sources = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
+    settings = sorted(
+        (name, value)
+        for name, value in os.environ.items()
+        if name.startswith("NUMBA_") and name not in ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")
+    )
+    processor = cpu_target.target_context.codegen().magic_tuple()
+    versions = (sys.version, numba.__version__, llvmlite.__version__, np.__version__)
+    digest = sha256(repr((versions, processor, settings)).encode())
+    for source in sources:
+        digest.update(sha256(source).digest())
+    return digest.hexdigest()[:16]
+
+
+def _is_private(folder: Path) -> bool:
+    """Return whether only this user and the administrator can write a folder and the one that it is in."""
+    for each in (folder, folder.parent):
+        try:
+            found = each.stat()
+        except OSError:
+            return False
+        if found.st_uid not in (0, os.geteuid()) or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return False
+    return True
+
+
+def _remove_old(place: Path) -> None:
+    """Remove the code of older versions but the newest."""
+    from shutil import rmtree
+
+    with suppress(OSError):
+        found = sorted(place.glob("kernels-*"), key=lambda folder: folder.stat().st_mtime, reverse=True)
+        for folder in found[KEPT + 1 :]:
+            rmtree(folder, ignore_errors=True)
