@@ -6,12 +6,14 @@ Exit codes: 0 done, 1 a bug in termwise, 2 usage, 3 bad data, 4 missing extra, 5
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import signal
 import sys
+import threading
 import traceback
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -206,4 +208,11 @@ def script() -> None:
     signal.signal(signal.SIGTERM, _terminated)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    sys.exit(run())
+    status = run()
+    if not atexit._ncallbacks() and threading.active_count() == 1:
+        # Nothing is left to do. To take all modules apart takes a tenth of the time of a search.
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(status)
+    sys.exit(status)

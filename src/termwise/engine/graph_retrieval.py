@@ -26,9 +26,6 @@ from termwise.index.segment import Segment
 if TYPE_CHECKING:
     from termwise.index.vector_graph import VectorGraph
 
-MOST_WINDOWS = 1 << 24
-"""Largest number of windows that a graph may be asked for."""
-
 
 @dataclass(frozen=True, eq=False)
 class ApproximateRetrieval:
@@ -39,7 +36,7 @@ class ApproximateRetrieval:
     graphs : mapping of Path to VectorGraph
         Graph by the path of the vectors of a segment, see `open_graphs`. Segments without one are searched exactly.
     windows : int
-        Number of windows that each graph proposes for a query, from 1 to `MOST_WINDOWS`.
+        Number of windows that each graph proposes for a query, 1 or more.
     """
 
     graphs: Mapping[Path, VectorGraph]

@@ -25,14 +25,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.engine.query_encoder import QueryEncoder, query_weighting_of
-from termwise.engine.similar_terms import AddedTerm, SimilarTerms
-from termwise.engine.subwords import SimilarPieces
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
 from termwise.index import Index
@@ -40,6 +38,10 @@ from termwise.models.idf_power import LARGEST_POWER, idf_factors
 from termwise.settings import TypedSettings
 from termwise.text import Analyzer
 from termwise.weights import TermWeights
+
+if TYPE_CHECKING:
+    from termwise.engine.similar_terms import AddedTerm, SimilarTerms
+    from termwise.engine.subwords import SimilarPieces
 
 _K3 = 8.0
 _BY_FREQUENCY = ("idf_power", "min_df", "max_terms")
@@ -123,8 +125,15 @@ def no_whole_words(fuzzy: bool, prefix: bool, facts: Sequence[tuple[str, object]
 
 def without_replaced(encoder: QueryEncoder, query: str, added: Sequence[AddedTerm]) -> str:
     """Return a query with spaces in place of the words that added terms replace."""
-    similar = encoder.similar if isinstance(encoder, WeightedQueryEncoder) else None
-    return similar.without_replaced(query, added) if isinstance(similar, SimilarPieces) else query
+    if not added or not isinstance(encoder, WeightedQueryEncoder):
+        return query
+    from termwise.engine.subwords import SimilarPieces
+
+    return (
+        encoder.similar.without_replaced(query, added)
+        if isinstance(encoder.similar, SimilarPieces)
+        else query
+    )
 
 
 def added_terms(encoder: QueryEncoder, query: str) -> list[AddedTerm]:

@@ -12,6 +12,9 @@ from termwise.errors import CorruptIndexError
 from termwise.index.container import Container, ContainerWriter
 from termwise.kernels.string_lookup import CORRUPT, find_string, find_strings, first_disorder
 
+MANY = 20_000
+"""Number of strings for which compiled code is loaded: numpy would take longer than that."""
+
 SECTIONS = 3
 """Number of sections of a string table in its container."""
 
@@ -119,6 +122,8 @@ class StringTable:
 
     def find_packed(self, strings: PackedStrings) -> npt.NDArray[np.int64]:
         """Return the numbers of several strings, as `find_many`."""
+        if len(strings.bounds) > MANY:
+            find_strings.use_compiled()
         numbers = find_strings(self._data, self._offsets, self._sorted, strings.data, strings.bounds)
         if (numbers == CORRUPT).any():
             raise self._disordered()

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.engine.allowed_documents import AllowedDocuments
-from termwise.engine.graph_retrieval import ApproximateRetrieval
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_vector import QueryVector
 from termwise.engine.retrieval import SearchSegment
 from termwise.index import Index
 
 if TYPE_CHECKING:
+    from termwise.engine.graph_retrieval import ApproximateRetrieval
     from termwise.search.single_index import SingleIndex
 
 Ordinals = npt.NDArray[np.int64]

@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, final
 
 from termwise.engine.allowed_documents import FilterLike
-from termwise.engine.graph_retrieval import MOST_WINDOWS
 from termwise.engine.query_settings import DEFAULT, QuerySettings
 from termwise.engine.text_conditions import Words
 from termwise.errors import ParameterError
@@ -18,6 +17,9 @@ from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
     from termwise.filters import Range
+
+MOST_WINDOWS = 1 << 24
+"""Largest number of windows that a graph may be asked for."""
 
 MOST_RESULTS = 1 << 40
 """Largest number of results that is passed on; more than any index has."""

@@ -26,7 +26,6 @@ from termwise.search.parts import Part
 from termwise.search.request import Search, checked_k, query_text
 from termwise.search.results import Results
 from termwise.search.single_index import SingleIndex
-from termwise.search.timed_run import TimedRanking, TimedRun, timed_run
 from termwise.text import Analyzer
 from termwise.validation import check, check_count, check_run, check_threads
 from termwise.weights import TermWeights
@@ -34,6 +33,7 @@ from termwise.weights import TermWeights
 if TYPE_CHECKING:
     from termwise.explain.explanation import Explanation
     from termwise.search.suggestions import Completion, Suggestion
+    from termwise.search.timed_run import TimedRanking, TimedRun
 
 _OF_A_RUN = (
     "query",
@@ -346,6 +346,8 @@ class Searcher:
         progress: Progress = no_progress,
     ) -> TimedRun:
         """Rank the documents for many queries, and measure the time of each; see `rank_many`."""
+        from termwise.search.timed_run import timed_run
+
         k = checked_k(k)
         check_threads(threads)
         checked, excluded = checked_queries(queries, candidates, exclude)

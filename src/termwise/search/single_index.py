@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from termwise.engine.allowed_documents import AllowedDocuments
-from termwise.engine.graph_retrieval import ApproximateRetrieval, open_graphs
 from termwise.engine.query_encoder import ExplicitWeights, QueryEncoder, query_encoder_of
 from termwise.engine.query_settings import DEFAULT, WeightedQueryEncoder, check_settings, no_whole_words
 from termwise.engine.result_order import Best
 from termwise.engine.retrieval import Scored, documents_in_order, first_stage, score_documents
-from termwise.engine.similar_terms import SimilarTerms
-from termwise.engine.subwords import SimilarPieces
 from termwise.engine.text_conditions import TextReader
 from termwise.errors import ParameterError
 from termwise.fixes import Code, Fix
@@ -26,6 +23,9 @@ from termwise.search.parts import Allowed, EncodedQuery, Ordinals, Part, PartEnc
 from termwise.search.request import Search
 
 if TYPE_CHECKING:
+    from termwise.engine.graph_retrieval import ApproximateRetrieval
+    from termwise.engine.similar_terms import SimilarTerms
+    from termwise.engine.subwords import SimilarPieces
     from termwise.explain.explanation import Explanation
     from termwise.index.vector_graph import VectorGraph
 
@@ -45,8 +45,6 @@ class SingleIndex:
     ----------
     index, attribute_index : Index
         For identifiers and texts of the documents, and for their attributes.
-    similar_terms : SimilarTerms or None
-        Look-up of similar words; None if the terms of the index are pieces of words.
     """
 
     kind: ClassVar[str] = "index"  # in errors
@@ -62,7 +60,13 @@ class SingleIndex:
         self.index = self.attribute_index = index
         self._given_encoder = encoder
         self.encoder = query_encoder_of(index) if encoder is None else encoder
-        self.similar_terms = SimilarTerms.of(index, self.encoder.analyzer)
+
+    @cached_property
+    def similar_terms(self) -> SimilarTerms | None:
+        """Look-up of similar words; None if the terms of the index are pieces of words."""
+        from termwise.engine.similar_terms import SimilarTerms
+
+        return SimilarTerms.of(self.index, self.encoder.analyzer)
 
     @property
     def path(self) -> Path:
@@ -101,6 +105,8 @@ class SingleIndex:
 
     @cached_property
     def _graphs(self) -> dict[Path, VectorGraph]:
+        from termwise.engine.graph_retrieval import open_graphs
+
         return open_graphs(self.index)
 
     def refreshed(self) -> SingleIndex:
@@ -148,6 +154,8 @@ class SingleIndex:
         """Return the approximate retrieval of a search; None if it is exact."""
         if search.approximate is None:
             return None
+        from termwise.engine.graph_retrieval import ApproximateRetrieval
+
         return ApproximateRetrieval(self._graphs, int(search.approximate))
 
     def allowed(self, found: AllowedDocuments | None) -> Allowed:
