@@ -39,13 +39,23 @@ from termwise.cli.search_options import (
     query_settings,
     search_of,
 )
-from termwise.cli.terminal import counted, listed, note, note_line, print_json, print_text, stdout
+from termwise.cli.terminal import (
+    counted,
+    listed,
+    may_be_terminal,
+    note,
+    note_line,
+    plain_columns,
+    print_json,
+    print_text,
+    stdout,
+)
 from termwise.errors import UsageError
 
 if TYPE_CHECKING:
     from termwise.explain import Explanation
     from termwise.filters.facets import ValueCount
-    from termwise.records import AttributeValue
+    from termwise.records import AttributeValue, Ranking
     from termwise.search import Results, Searcher, Suggestion
     from termwise.search.single_index import SingleIndex
 
@@ -143,10 +153,7 @@ def command(
     if as_json:
         _print_json_lines(results, attributes, explanations)
     elif len(ranking):
-        from termwise.explain.ranking_terminal import ranking_renderable
-
-        details = [attribute_line(values) for values in attributes]
-        stdout().print(ranking_renderable(ranking, explanations, explain=explain, details=details))
+        print_ranking(ranking, explanations, explain, [attribute_line(values) for values in attributes])
         documents = counted(searcher.documents, "document")
         if conditions := condition_line(results):
             documents += f", {conditions}"
@@ -168,6 +175,22 @@ def command(
         if not syntax:
             _note_syntax(query)
         _note_file(folder, query)
+
+
+def print_ranking(
+    ranking: Ranking, explanations: Sequence[Explanation], explain: bool, details: Sequence[str]
+) -> None:
+    """Print a ranking, without the library for terminals where there is none."""
+    from termwise.explain.ranking_terminal import ranking_lines, ranking_renderable
+
+    if may_be_terminal():
+        stdout().print(ranking_renderable(ranking, explanations, explain=explain, details=details))
+        return
+    lines = ranking_lines(
+        ranking, explanations, columns=plain_columns(), plain=True, explain=explain, details=details
+    )
+    for line in lines:
+        print(line.plain.rstrip())
 
 
 def _note_pieces(explanations: Sequence[Explanation]) -> None:

@@ -28,6 +28,17 @@ MOST_LISTED = 20
 """Number of words or documents listed on one line."""
 
 
+def may_be_terminal() -> bool:
+    """Return whether stdout is a terminal, or a variable of the environment says that it has colours."""
+    return sys.stdout.isatty() or any(name in os.environ for name in ("FORCE_COLOR", "TTY_COMPATIBLE"))
+
+
+def plain_columns() -> int:
+    """Return the width of results that do not go to a terminal."""
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() and int(columns) > 0 else 120
+
+
 def stdout() -> Console:
     """Return a console for results; 120 columns wide if the output is not a terminal."""
     from rich.console import Console

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,9 @@ from termwise.explain.explanation import Explanation, Window
 from termwise.index import Index
 from termwise.index.field_texts import joined, unpack
 from termwise.records import join_fields
-from termwise.text.chunks import Span, chunk_spans
+
+if TYPE_CHECKING:
+    from termwise.text.chunks import Span
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class DocumentText:
 
     def chunks(self, words: int) -> list[Span]:
         """Return the ranges of the chunks, without what is part of each chunk; see `chunk_spans`."""
+        from termwise.text.chunks import chunk_spans
+
         spans = chunk_spans(self.text[self.begin :], words)
         return [(self.begin + start, self.begin + end) for start, end in spans]
 

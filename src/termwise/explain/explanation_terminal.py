@@ -17,7 +17,8 @@ from termwise.display.safe_text import legible, legible_line
 from termwise.explain import explanation_text as wording
 from termwise.explain.attribution import Span
 from termwise.explain.passages import Mark, best_passage, cut, passages
-from termwise.explain.terminal_parts import colours_of, indented, is_plain, joined, marked_text, trimmed_lines
+from termwise.explain.styled_line import colours_of, joined, marked_line
+from termwise.explain.terminal_parts import indented, is_plain, text_of, trimmed_lines
 
 if TYPE_CHECKING:
     from termwise.explain.explanation import Explanation
@@ -275,14 +276,14 @@ class _ExplanationView:
             return [Text("empty", "dim")]
         colours = colours_of(self.explanation)
         if self.full or len(text) <= width * lines:
-            whole = marked_text(cut(text, text_marks), colours, plain=plain, added=added)
+            whole = text_of(marked_line(cut(text, text_marks), colours, plain=plain, added=added))
             if self.full or len(whole.wrap(console, width)) <= lines:
                 return [whole]
         parts: list[Text] = []
         for share in _SHARES:
             size = int(share * width * lines / _PARTS)
             chosen = passages(text, text_marks, width=size, count=_PARTS, within=within)
-            parts = [marked_text(part, colours, plain=plain, added=added) for part in chosen]
+            parts = [text_of(marked_line(part, colours, plain=plain, added=added)) for part in chosen]
             if sum(len(part.wrap(console, width)) for part in parts) <= lines:
                 break
         return parts

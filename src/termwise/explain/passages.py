@@ -145,7 +145,7 @@ def passages(
     line, moved = _one_line(text, _valid_marks(text, marks))
     if not line:
         return []
-    cells = _cells(line)
+    cells = cells_before(line)
     heaviest = _heaviest(moved)
     width = max(8, width)
     if cells[-1] <= width * count:
@@ -300,7 +300,7 @@ def _collapsed_lengths(text: str, positions: Iterable[int]) -> dict[int, int]:
     return lengths
 
 
-def _cells(line: str) -> Sequence[int]:
+def cells_before(line: str) -> Sequence[int]:
     """Return the number of terminal cells before each character, and the total."""
     if line.isascii() and line.isprintable():
         return range(len(line) + 1)

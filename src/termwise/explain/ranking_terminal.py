@@ -5,12 +5,8 @@ Control characters of documents are replaced, see `termwise.display.safe_text`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
-
-from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
-from rich.text import Text
 
 from termwise.display.safe_text import legible, legible_line
 from termwise.errors import ParameterError
@@ -26,10 +22,12 @@ from termwise.explain.explanation_text import (
     sums_of_words,
 )
 from termwise.explain.passages import best_passage
-from termwise.explain.terminal_parts import colours_of, indented, is_plain, marked_text, trimmed_lines
+from termwise.explain.styled_line import StyledLine, colours_of, marked_line
 from termwise.records import Ranking
 
 if TYPE_CHECKING:
+    from rich.console import ConsoleRenderable
+
     from termwise.explain.explanation import Explanation
 
 LINE_TERMS = 8
@@ -38,13 +36,15 @@ LINE_TERMS = 8
 _TRIES = 3
 
 
-def ranking_renderable(
+def ranking_lines(
     ranking: Ranking,
     explanations: Sequence[Explanation] = (),
     *,
+    columns: int,
+    plain: bool,
     explain: bool = False,
     details: Sequence[str] = (),
-) -> ConsoleRenderable:
+) -> Iterator[StyledLine]:
     """Return a ranking for the terminal: rank, score and document, and a line of its text.
 
     Parameters
@@ -53,6 +53,10 @@ def ranking_renderable(
     explanations : sequence of Explanation, optional
         Explanations of the first documents, in the order of the ranking; each adds a line of text with marked matches,
         if texts are stored.
+    columns : int
+        Width of the terminal.
+    plain : bool
+        Put matches between ‹ and ›, for output without colours.
     explain : bool, optional
         Also write each explained score as a sum.
     details : sequence of str, optional
@@ -71,7 +75,8 @@ def ranking_renderable(
     ...     Contribution("list", "exact", 1.0, 1.25, 1.25, ((6, 11),), ((10, 14),)),
     ... )
     >>> shown = Explanation("merge lists", "d1", 5.75, 0.0, parts, (), "Merge one list into another.")
-    >>> Console(width=60).print(ranking_renderable(Ranking(["d1"], [5.75]), [shown], explain=True))
+    >>> for line in ranking_lines(Ranking(["d1"], [5.75]), [shown], columns=60, plain=True, explain=True):
+    ...     print(line.plain)
     1  5.7500  d1
                ‹Merge› one ‹list› into another.
                merge 4.50 + lists 1.25 = 5.75
@@ -84,10 +89,73 @@ def ranking_renderable(
                 facts=[("rank", position + 1), ("ranked", ranked), ("explained", explanation.doc_id)],
                 fixes=["explain the documents in the order of the ranking"],
             )
-    return _RankingView(ranking, tuple(explanations), explain, tuple(details))
+    return _ranking_lines(ranking, explanations, columns, plain, explain, details)
 
 
-def sum_parts(explanation: Explanation, *, terms: int = LINE_TERMS) -> list[Text]:
+def ranking_renderable(
+    ranking: Ranking,
+    explanations: Sequence[Explanation] = (),
+    *,
+    explain: bool = False,
+    details: Sequence[str] = (),
+) -> ConsoleRenderable:
+    """Return a ranking for `rich.console.Console.print`; see `ranking_lines`."""
+    from termwise.explain.terminal_parts import LinesView
+
+    ranking_lines(ranking, explanations, columns=80, plain=True)  # which checks the explanations
+    return LinesView(
+        lambda columns, plain: ranking_lines(
+            ranking, explanations, columns=columns, plain=plain, explain=explain, details=details
+        )
+    )
+
+
+def _ranking_lines(
+    ranking: Ranking,
+    explanations: Sequence[Explanation],
+    columns: int,
+    plain: bool,
+    explain: bool,
+    details: Sequence[str],
+) -> Iterator[StyledLine]:
+    if len(ranking) == 0:
+        yield StyledLine("no document has a weight for a term of the query")
+        return
+    scores = ranking.scores.tolist()
+    decimals = decimals_for(scores)
+    written = [number(score, decimals) for score in scores]
+    rank_width = len(f"{len(scores):,}")
+    score_width = max(map(len, written))
+    indent = rank_width + score_width + 4
+    if columns < indent + 24:
+        indent = 2
+    for position, (doc_id, score) in enumerate(zip(ranking.doc_ids, written, strict=True)):
+        head = StyledLine(
+            (f"{position + 1:>{rank_width},}", "dim"),
+            f"  {score:>{score_width}}  ",
+            (legible_line(doc_id), "bold"),
+        )
+        yield from head.folded(columns)
+        below: list[StyledLine] = []
+        if position < len(details):
+            below.append(StyledLine((legible_line(details[position]), "dim")))
+        if position < len(explanations):
+            below += _below(explanations[position], columns - indent, plain, explain)
+        for line in below:
+            for part in line.wrapped(columns - indent):
+                yield StyledLine(" " * indent).joined(part)
+
+
+def _below(explanation: Explanation, columns: int, plain: bool, explain: bool) -> Iterable[StyledLine]:
+    if explanation.text is not None and explanation.text.strip():
+        yield _one_line(explanation, columns, plain, named=explain)
+    if explain:
+        yield from _flow(sum_parts(explanation), columns)
+        if conditions := condition_text(explanation):
+            yield StyledLine((conditions, "dim"))
+
+
+def sum_parts(explanation: Explanation, *, terms: int = LINE_TERMS) -> list[StyledLine]:
     """Write a score as a sum on one line, in parts such as ``merge 4.21``, ``+ sorted 3.90`` and ``= 8.11``.
 
     Numbers have two decimals fewer than in a full explanation, with ``≈`` in place of ``=`` if the rounded numbers do
@@ -112,94 +180,50 @@ def sum_parts(explanation: Explanation, *, terms: int = LINE_TERMS) -> list[Text
     parts += [(_quoted(name), score, colours[position]) for name, score, position in listed]
     if others := [score for name, score, position in named if (name, score, position) not in listed]:
         parts.append((f"{len(others):,} more", sum(others), ""))
-    written: list[Text] = []
+    written: list[StyledLine] = []
     for name, score, colour in parts:
         amount = number(score, decimals)
         sign = "- " if written and amount[0] == "-" else "+ " if written else ""
         written.append(
-            Text.assemble((sign, "dim"), (f"{name} ", colour), amount[1:] if sign == "- " else amount)
+            StyledLine((sign, "dim"), (f"{name} ", colour), amount[1:] if sign == "- " else amount)
         )
     total = number(explanation.score, decimals)
     if not written:
-        return [Text(total)]
+        return [StyledLine(total)]
     exact = rounding([score for _, score, _ in parts], explanation.score, decimals) == 0
-    return [*written, Text.assemble(("= " if exact else "≈ ", "dim"), total)]
+    return [*written, StyledLine(("= " if exact else "≈ ", "dim"), total)]
 
 
 def _quoted(name: str) -> str:
     return name if any(map(str.isalpha, name)) else f'"{name}"'
 
 
-@dataclass(frozen=True)
-class _RankingView:
-    ranking: Ranking
-    explanations: tuple[Explanation, ...]
-    explain: bool
-    details: tuple[str, ...]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        columns = options.max_width
-        plain = is_plain(console)
-        if len(self.ranking) == 0:
-            yield Text("no document has a weight for a term of the query")
-            return
-        scores = self.ranking.scores.tolist()
-        decimals = decimals_for(scores)
-        written = [number(score, decimals) for score in scores]
-        rank_width = len(f"{len(scores):,}")
-        score_width = max(map(len, written))
-        indent = rank_width + score_width + 4
-        if columns < indent + 24:
-            indent = 2
-        for position, (doc_id, score) in enumerate(zip(self.ranking.doc_ids, written, strict=True)):
-            head = Text(overflow="fold")
-            head.append(f"{position + 1:>{rank_width},}", "dim")
-            head.append(f"  {score:>{score_width}}  ")
-            head.append(legible_line(doc_id), "bold")
-            parts: list[ConsoleRenderable] = [head]
-            if position < len(self.details):
-                parts.append(indented(Text(legible_line(self.details[position]), "dim"), indent))
-            if position < len(self.explanations):
-                below = self._below(self.explanations[position], columns - indent, plain)
-                parts += [indented(part, indent) for part in below]
-            yield from trimmed_lines(console, options, parts)
-
-    def _below(self, explanation: Explanation, columns: int, plain: bool) -> Iterable[Text]:
-        if explanation.text is not None and explanation.text.strip():
-            yield _one_line(explanation, columns, plain, named=self.explain)
-        if self.explain:
-            yield _flow(sum_parts(explanation), columns)
-            if conditions := condition_text(explanation):
-                yield Text(conditions, "dim")
-
-
-def _flow(parts: Iterable[Text], columns: int) -> Text:
+def _flow(parts: Iterable[StyledLine], columns: int) -> list[StyledLine]:
     """Write parts on one line, or on more if they do not fit."""
-    lines: list[Text] = []
+    lines: list[StyledLine] = []
     for part in parts:
-        if lines and lines[-1].cell_len + 1 + part.cell_len <= columns:
-            lines[-1].append(" ").append_text(part)
+        if lines and lines[-1].cells + 1 + part.cells <= columns:
+            lines[-1] = lines[-1].joined(StyledLine(" "), part)
         else:
-            lines.append(part.copy())
-    return Text("\n").join(lines)
+            lines.append(part)
+    return lines
 
 
-def _one_line(explanation: Explanation, columns: int, plain: bool, *, named: bool) -> Text:
+def _one_line(explanation: Explanation, columns: int, plain: bool, *, named: bool) -> StyledLine:
     """Return a line of the text, of a long one from the window that was scored, whose name can be put before it."""
     text, text_marks, colours = legible(explanation.text or ""), marks(explanation), colours_of(explanation)
     window = scored_window(explanation)
     name, within = ("", None) if window is None else window
-    before = Text(f"{name}: " if named and name else "", "dim")
-    if 2 * before.cell_len > columns:
-        before = Text()
-    room = columns - before.cell_len
+    before = StyledLine((f"{name}: ", "dim")) if named and name else StyledLine()
+    if 2 * before.cells > columns:
+        before = StyledLine()
+    room = columns - before.cells
     pieces = best_passage(text, text_marks, room, within=within)
-    line = marked_text(pieces, colours, plain=plain)
+    line = marked_line(pieces, colours, plain=plain)
     for _ in range(_TRIES):
-        if line.cell_len <= room:
+        if line.cells <= room:
             break
         marked = sum(piece.term is not None for piece in pieces)
         pieces = best_passage(text, text_marks, room - 2 * marked, within=within)
-        line = marked_text(pieces, colours, plain=plain)
-    line.truncate(room, overflow="ellipsis")
-    return before.append_text(line)
+        line = marked_line(pieces, colours, plain=plain)
+    return before.joined(line.truncated(room))
