@@ -5,8 +5,8 @@ r"""Time and memory of the first answer: whole processes, from their start to th
 
 Each program answers one query of the workload, another one in each round, and ends. The programs take turns; times are
 medians over the rounds, and ratios are those to a Python that imports numpy and ends, in the same round. Memory is the
-largest resident memory of the process. The files are in the cache of the system, and the kernels of termwise in that of
-numba.
+largest resident memory of the process. The files are in the cache of the system, and every package has its bytecode:
+the first round writes what is missing, also where the environment forbids it.
 
 =====================  ===========================================================================================
 python + numpy         ``import numpy``, the unit
@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -112,6 +113,7 @@ def main(given: Sequence[str] | None = None) -> None:
     for name, code in (("bm25s", BM25S), ("tantivy", TANTIVY), ("sqlite-sparse", SQLITE)):
         if (work / name).exists():
             programs[name] = [sys.executable, "-c", code, str(work / name)]
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     launcher = Launcher()
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in programs}
     for number in range(-1, arguments.rounds):  # the first round fills the caches

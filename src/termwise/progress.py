@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from termwise.fast_dataclass import dataclass
 
 Progress = Callable[[str, int, int | None], None]
 """Called with the name of a stage, the units done, and the total number of units or None if it is unknown."""

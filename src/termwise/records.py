@@ -6,7 +6,7 @@ Field names are those of ir_datasets and ir_measures (``doc_id``, ``query_id``, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from itertools import accumulate
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import DuplicateIdError, ParameterError, WeightError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 
 AttributeValue = str | Sequence[str] | int | float | bool | date

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, get_args, get_type_hints
 
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError
+from termwise.fast_dataclass import dataclass
 
 MOST = 10**15
 """Upper bound of all numeric settings."""
@@ -18,7 +19,7 @@ MOST_EPOCHS = 10**6
 _EXPECTED = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TypedSettings:
     """Base class of settings, such as those of a training run.
 

@@ -11,13 +11,13 @@ documents, terms or dimensions, on the processor, or on the number of threads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import VocabularyMismatchError, WeightError
+from termwise.fast_dataclass import dataclass
 from termwise.validation import is_finite_number
 
 LEVELS = 127

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.display.safe_text import short_digest, shown
 from termwise.errors import VocabularyMismatchError, WeightError
+from termwise.fast_dataclass import dataclass
 from termwise.validation import is_finite_number, is_integer
 
 

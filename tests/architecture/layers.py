@@ -27,7 +27,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("records",),
     ("errors",),
     ("fixes",),
-    ("display", "kernels", "progress", "_version", "lazy_names"),
+    ("display", "kernels", "progress"),
+    ("_version", "lazy_names", "fast_dataclass"),
 )
 """Folders and top-level modules. Each may import from lower rows only."""
 

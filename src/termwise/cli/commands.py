@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -12,6 +11,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import click
 
 from termwise.errors import UnknownNameError, UsageError
+from termwise.fast_dataclass import dataclass
 
 HELP = {"help_option_names": ["-h", "--help"]}
 """Settings of every command and group."""

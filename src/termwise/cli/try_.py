@@ -6,7 +6,7 @@ import re
 import shlex
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +14,7 @@ from termwise.cli.options import JsonFlag, argument, available_processors, optio
 from termwise.cli.progress_bars import progress_bar
 from termwise.cli.terminal import note, print_json, quoted, stdout
 from termwise.display.safe_text import legible_line
+from termwise.fast_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, FieldChoice
 from termwise.errors import DataError, MissingExtraError, ParameterError, UnknownNameError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import NAMES, Fix
 from termwise.records import Document, Qrel, Query, join_query
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,6 +12,7 @@ from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, 
 from termwise.collection.json_array import read_json_array
 from termwise.collection.lines import read_json_lines, read_lines
 from termwise.errors import MalformedRecordError, TermwiseError
+from termwise.fast_dataclass import dataclass
 from termwise.records import Document
 from termwise.storage.safe_read import is_file
 

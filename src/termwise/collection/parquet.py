@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from termwise.attributes import Schema
@@ -11,6 +10,7 @@ from termwise.collection.fields import BODY_FIELDS, ID_FIELDS
 from termwise.collection.file_collections import RecordFile
 from termwise.display.safe_text import shown
 from termwise.errors import MalformedRecordError, MissingExtraError, MissingFileError
+from termwise.fast_dataclass import dataclass
 
 BATCH = 1000
 """Number of rows to convert at a time."""

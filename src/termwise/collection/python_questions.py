@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from termwise.collection.python_docs import python_folder
 from termwise.collection.qrels import read_qrels
 from termwise.collection.queries import read_queries
+from termwise.fast_dataclass import dataclass
 from termwise.records import Qrel, Query
 
 

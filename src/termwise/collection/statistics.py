@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.display.safe_text import short_digest
 from termwise.errors import EmptyCollectionError, VocabularyMismatchError, WeightError
+from termwise.fast_dataclass import dataclass
 from termwise.weights import TermWeights
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from termwise.collection.columns import unnamed_column
@@ -12,6 +11,7 @@ from termwise.collection.file_collections import COLUMN_BODIES, COLUMN_IDS, COLU
 from termwise.collection.lines import MAX_LINE, read_lines, read_raw_lines
 from termwise.display.safe_text import shown
 from termwise.errors import MalformedRecordError
+from termwise.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True)

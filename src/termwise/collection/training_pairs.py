@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from termwise.errors import (
     ParameterError,
     UnknownIdError,
 )
+from termwise.fast_dataclass import dataclass
 from termwise.records import Document, Qrel, Query
 from termwise.storage.file_record import texts_fingerprint
 from termwise.storage.safe_read import folder_entries, is_file, is_folder, path_exists

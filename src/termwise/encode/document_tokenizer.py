@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tokenizers import Encoding, Tokenizer
 
 from termwise.errors import ModelFormatError
+from termwise.fast_dataclass import dataclass
 from termwise.text.characters import without_surrogates
 from termwise.text.tokenizer_json import load_tokenizer
 

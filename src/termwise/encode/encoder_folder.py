@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -29,6 +29,7 @@ from termwise.encode.encoder_manifest import (
 )
 from termwise.encode.network_inputs import PieceTokenizer
 from termwise.errors import ModelFormatError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.models.tildev2 import Counting
 from termwise.storage.file_record import json_fingerprint

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
+from termwise.fast_dataclass import dataclass
 from termwise.models.idf_power import LARGEST_POWER
 from termwise.models.tildev2 import Counting
 from termwise.storage.file_record import FileRecord, digest_of

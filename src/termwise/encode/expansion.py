@@ -8,7 +8,6 @@ The choice of terms and their order follow the published code of TILDEv2 [1]_.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.encode.encoder_manifest import NetworkPrecision
+from termwise.fast_dataclass import dataclass
 from termwise.kernels.likelihood import log_sigmoid
 from termwise.models.checks import UNIT, check_parameter
 from termwise.models.tildev2 import Counting

@@ -11,12 +11,11 @@ score is at most twice this bound below the `k`-th best one. Only these are scor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from termwise.engine.query_vector import QueryVector
+from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.index.document_vectors import SegmentVectors
 from termwise.index.segment import concatenated_ranges

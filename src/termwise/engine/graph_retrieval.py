@@ -8,7 +8,6 @@ of the input, as far as they are found.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from termwise.engine.dense_retrieval import best_by_vectors, score_by_vectors, t
 from termwise.engine.query_vector import QueryVector
 from termwise.engine.retrieval import SegmentResults, rows_left_out
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.segment import Segment

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol, cast, get_args
 
 import numpy as np
@@ -17,6 +16,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
+from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.index.container import corrupt
 from termwise.index.manifest import NAME

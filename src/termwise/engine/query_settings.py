@@ -24,7 +24,6 @@ last word of the query, for search while a user types (``prefix``). Both need te
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -32,6 +31,7 @@ import numpy.typing as npt
 
 from termwise.engine.query_encoder import QueryEncoder, query_weighting_of
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.models.idf_power import LARGEST_POWER, idf_factors

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import short_digest
 from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
+from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.kernels.retrieval import max_score
 from termwise.vectors import LEVELS, TermVectors

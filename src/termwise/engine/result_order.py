@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ from termwise.attributes import Schema
 from termwise.budget import spend
 from termwise.engine.retrieval import RankedOrdinals
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.index.segment import Segment
 from termwise.records import AttributeValue, Ranking

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import Literal
@@ -34,6 +34,7 @@ import numpy.typing as npt
 from termwise.budget import spend
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage
+from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.text import LOWER_CASE, Analysis, Analyzer, WordAnalyzer
 from termwise.weights import TermWeights

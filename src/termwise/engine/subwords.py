@@ -15,9 +15,10 @@ the other part of a mixture:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from termwise.engine.similar_terms import AddedTerm, SimilarTerms
+from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.text.analyzer import Analyzer, unknown_token
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
@@ -26,6 +25,7 @@ import numpy.typing as npt
 
 from termwise.budget import spend
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.encoder_description import FUSION

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from termwise.display.html import css_number
 from termwise.evaluate.formats import format_value, with_minus_sign
+from termwise.fast_dataclass import dataclass
 
 Side = Literal["better", "worse", "tie", "neutral", ""]
 """Meaning of a shape, which sets its colour."""

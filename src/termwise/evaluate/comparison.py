@@ -15,7 +15,7 @@ a baseline, runs·(runs - 1)/2 for all pairs. Comparisons with an undefined p ar
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import chain, combinations
 from typing import Literal, final
 
@@ -32,6 +32,7 @@ from termwise.evaluate.paired_tests import (
     paired_t,
     sign_flip_p,
 )
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Literal, final
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.validation import is_finite_number
 

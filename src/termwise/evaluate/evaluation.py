@@ -29,7 +29,7 @@ excluded document
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final, get_args
 
 import numpy as np
@@ -39,6 +39,7 @@ from termwise.display.safe_text import shown
 from termwise.errors import DataError, DuplicateIdError, ParameterError
 from termwise.evaluate.formats import json_line, shortlist
 from termwise.evaluate.measures import LARGEST_RELEVANCE, is_count, parse_measures, provider_of
+from termwise.fast_dataclass import dataclass
 from termwise.records import ExcludedDocuments, Exclusion, Qrel, Ranking, Run
 from termwise.validation import check_run
 

@@ -7,7 +7,7 @@ The template engine escapes all values, and the script holds no data. Equal resu
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +26,7 @@ from termwise.evaluate.tables import (
     measure_style,
     methods,
 )
+from termwise.fast_dataclass import dataclass
 
 if TYPE_CHECKING:
     from termwise.evaluate.comparison import Comparison

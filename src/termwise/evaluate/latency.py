@@ -6,12 +6,13 @@ reading queries and writing results.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True)

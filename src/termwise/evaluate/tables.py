@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, final
 
@@ -21,6 +21,7 @@ from termwise.evaluate.formats import NumberStyle, Value, csv_lines, format_valu
 from termwise.evaluate.latency import Latency
 from termwise.evaluate.measures import is_count
 from termwise.evaluate.paired_tests import MAX_RESAMPLES
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 
 if TYPE_CHECKING:

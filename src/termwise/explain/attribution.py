@@ -14,11 +14,11 @@ absent from the text. Terms in the text have weights of several parts, and are n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.index.container import corrupt
 from termwise.index.encoder_description import ModelRecord

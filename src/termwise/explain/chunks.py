@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.explain.explanation import Explanation, Window
+from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.index.field_texts import joined, unpack
 from termwise.records import join_fields

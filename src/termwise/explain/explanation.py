@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from textwrap import shorten
 from typing import Any, Literal
 
 from termwise.display.safe_text import legible_line
 from termwise.explain.attribution import SourceWord, Span
 from termwise.explain.field_shares import FieldShare
+from termwise.fast_dataclass import dataclass
 from termwise.validation import check, is_integer
 
 Origin = Literal[

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from termwise.display.safe_text import legible, legible_line
 from termwise.explain import explanation_text as wording
 from termwise.explain.attribution import Span
 from termwise.explain.passages import ELLIPSIS, Mark, Piece, cut, passages
+from termwise.fast_dataclass import dataclass
 
 if TYPE_CHECKING:
     from termwise.explain.explanation import Contribution, Explanation

@@ -6,7 +6,6 @@ Control characters of documents are replaced, see `termwise.display.safe_text`.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
@@ -19,6 +18,7 @@ from termwise.explain.attribution import Span
 from termwise.explain.passages import Mark, best_passage, cut, passages
 from termwise.explain.styled_line import colours_of, joined, marked_line
 from termwise.explain.terminal_parts import indented, is_plain, text_of, trimmed_lines
+from termwise.fast_dataclass import dataclass
 
 if TYPE_CHECKING:
     from termwise.explain.explanation import Explanation

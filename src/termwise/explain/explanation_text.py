@@ -12,7 +12,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from termwise.display.safe_text import legible_line
 from termwise.explain.attribution import Span
 from termwise.explain.passages import Mark
 from termwise.explain.word_boundaries import united, whole_matches, whole_words
+from termwise.fast_dataclass import dataclass
 from termwise.text.words_around import word_around
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from termwise.display.safe_text import legible_line
 from termwise.explain.attribution import SourceWord, Span
+from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.index.field_texts import unpack
 from termwise.text import Analyzer

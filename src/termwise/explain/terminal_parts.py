@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, Group, RenderResult
 from rich.padding import Padding
@@ -11,6 +10,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from termwise.explain.styled_line import StyledLine
+from termwise.fast_dataclass import dataclass
 
 
 def text_of(line: StyledLine) -> Text:

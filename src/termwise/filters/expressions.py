@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar
 
 from termwise.attributes.dates import iso
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.validation import is_finite_number, is_integer
 
 Value = str | int | float | bool

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import compress
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from termwise.attributes.schema import Schema
 from termwise.budget import spend
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.filters.evaluation import rows_allowed
 from termwise.filters.expressions import Exists, GreaterOrEqual, Less
 from termwise.filters.types import check_filter

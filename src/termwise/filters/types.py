@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
 
 from termwise.attributes.dates import EARLIEST, LATEST, parse_date
 from termwise.attributes.field_types import EXPECTED, INTEGERS, FieldType
 from termwise.attributes.schema import Schema
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError
+from termwise.fast_dataclass import dataclass
 from termwise.filters.expressions import And, Condition, Filter, Not, Or, Value
 
 Bounds = tuple[int | float, int | float]

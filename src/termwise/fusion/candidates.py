@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError, UnknownNameError, WeightError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.fusion.scaling import QueryScales, Scaler, Scaling, scalings_of
 from termwise.records import Ranking, Run

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import final
 
 import numpy as np
 
+from termwise.fast_dataclass import dataclass
 from termwise.fusion.line_search import best_of_grid, best_on_line, weights_at
 from termwise.fusion.objective import Objective, RankedObjective
 from termwise.fusion.step_function import EQUAL, Choice

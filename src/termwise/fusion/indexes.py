@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -24,6 +23,7 @@ import numpy.typing as npt
 from termwise.engine.query_encoder import analyzer_of, query_weighting_of
 from termwise.errors import ParameterError, UnknownIdError, VocabularyMismatchError, WeightError
 from termwise.explain.attribution import fused_translations
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.fusion.interpolation import checked_weights
 from termwise.index import Index, IndexWriter

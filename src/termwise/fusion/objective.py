@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, final
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from termwise.errors import DataError, ParameterError, WeightError
 from termwise.evaluate import Evaluation, Evaluator, parse_measures
 from termwise.evaluate.formats import shortlist
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.fusion.candidates import (
     Candidates,

@@ -9,13 +9,13 @@ Queries with the same value for every alpha are `Oracle.indifferent`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choice
 from termwise.fusion.line_search import TENTHS, best_share, no_exact_sweep, weights_at

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -32,6 +31,7 @@ import numpy.typing as npt
 
 from termwise.engine.query_encoder import analyzer_of
 from termwise.errors import ParameterError, UnknownIdError, UnknownNameError, WeightError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Call, Code, Fix
 from termwise.index import Index
 from termwise.kernels.weighting import lucene_idf

@@ -12,10 +12,11 @@ The value of the best cell is biased upwards, because it comes from the queries 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, cast, final
 
 from termwise.errors import DataError, ParameterError, UnknownIdError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.fusion.line_search import no_exact_sweep
 from termwise.fusion.objective import RankedObjective, check_relevant, objective_of

@@ -17,12 +17,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, final, get_args
 
 from termwise.errors import DataError, MissingFileError, ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choice
 from termwise.fusion.interpolation import checked_weights, fuse

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from termwise.attributes.dates import EARLIEST, LATEST
 from termwise.attributes.field_types import FIELD_TYPES, FieldType, attribute_value
 from termwise.attributes.schema import MOST_FIELDS, Schema
 from termwise.errors import CorruptIndexError
+from termwise.fast_dataclass import dataclass
 from termwise.index.container import Container, corrupt
 from termwise.index.string_table import SECTIONS as STRING_SECTIONS
 from termwise.index.string_table import StringTable

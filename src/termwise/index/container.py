@@ -13,7 +13,6 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +28,7 @@ from termwise.errors import (
     NotAnIndexError,
     StorageError,
 )
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import MAX_BYTES, open_regular

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.budget import TEXT, spend
+from termwise.fast_dataclass import dataclass
 from termwise.index.container import corrupt
 from termwise.index.field_texts import SEPARATOR, joined_chunks
 from termwise.index.segment import concatenated_ranges

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.storage.manifest_json import (
     Misfit,
     canonical_bytes,

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from termwise.errors import (
     ParameterError,
     UnknownNameError,
 )
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.index.container import VERSION, IndexFile, corrupt, open_index_file
 from termwise.index.encoder_description import TEXT_KEYS, EncoderDescription

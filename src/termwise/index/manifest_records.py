@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 
+from termwise.fast_dataclass import dataclass
 from termwise.index.container import VERSION, IndexFile, file_name
 from termwise.storage.manifest_json import (
     Misfit,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.fast_dataclass import dataclass
 from termwise.index.container import ContainerWriter, IndexFile
 from termwise.index.document_order import document_order
 from termwise.index.manifest_records import BLOCK_BITS

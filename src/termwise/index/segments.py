@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.fast_dataclass import dataclass
 from termwise.index.attribute_columns import KIND as ATTRIBUTES
 from termwise.index.attribute_columns import AttributeColumns
 from termwise.index.deletions import KIND as DELETIONS

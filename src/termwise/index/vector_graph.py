@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from termwise.errors import (
     ParameterError,
     StorageError,
 )
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.index.container import Container, ContainerWriter, storage_errors
 from termwise.index.document_vectors import KIND as VECTORS

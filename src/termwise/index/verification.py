@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import DataError
+from termwise.fast_dataclass import dataclass
 from termwise.index.container import Container, IndexFile
 from termwise.index.manifest import Manifest
 from termwise.index.reader import ATTEMPTS, Index

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.encode.open_encoder import open_document_encoder
 from termwise.encode.stored_rows import StoredRows
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.indexing.context import (
     check_source,

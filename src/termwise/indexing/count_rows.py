@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -19,6 +19,7 @@ from termwise.collection.statistics import OpenStatistics
 from termwise.encode import encoded_blocks
 from termwise.encode.document_encoder import Advance, no_advance, settings_fingerprint
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.index import IndexWriter, Manifest
 from termwise.index.document_spill import DocumentWriter

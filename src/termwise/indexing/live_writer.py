@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +15,7 @@ from termwise.attributes import Schema
 from termwise.encode import DocumentEncoder
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.engine.allowed_documents import FilterLike, allowed_documents
+from termwise.fast_dataclass import dataclass
 from termwise.index import Index, Manifest
 from termwise.index.document_store import chunk_id
 from termwise.index.folder import FolderWriter

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from termwise.encode import DocumentEncoder
 from termwise.encode.encoder_manifest import NetworkPrecision
+from termwise.fast_dataclass import dataclass
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.progress import Progress, no_progress
 from termwise.validation import check, check_flag, check_memory, check_path, check_threads

@@ -6,8 +6,9 @@ The weights were chosen on the development queries of the collections in docs/re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from termwise.fast_dataclass import dataclass
 from termwise.search.mixture_folder import DEPTH
 
 

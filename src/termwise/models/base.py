@@ -13,12 +13,12 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.fast_dataclass import dataclass
 from termwise.models.checks import Range, check_parameter, parameter_types
 from termwise.text import AnalyzerSpec, Vocabulary
 from termwise.weights import TermWeights

@@ -33,13 +33,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import WeightError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.models.base import CountModel
 from termwise.models.checks import UNIT, Range, check_counts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import get_args
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from termwise.budget import spend
 from termwise.errors import ParameterError, UnknownNameError, WeightError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.models.base import QueryWeighting
 from termwise.text.analyzer import Analyzer, unknown_token

@@ -28,13 +28,13 @@ all documents. Its floor is 0, and it is one of the known tokens that multiply t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import WeightError
+from termwise.fast_dataclass import dataclass
 from termwise.models.base import CountModel
 from termwise.models.checks import Range, check_counts
 from termwise.weights import TermWeights

@@ -23,12 +23,12 @@ term that is absent from the collection has the floor 0, so that the product lea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.fast_dataclass import dataclass
 from termwise.models.base import CountModel
 from termwise.models.checks import Range, check_counts
 from termwise.weights import TermWeights

@@ -31,10 +31,10 @@ windows would rank a long document below a short one with the same passage.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.models.base import NetworkModel
 from termwise.models.checks import KEEP, WINDOWS, Range

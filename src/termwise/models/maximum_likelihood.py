@@ -19,11 +19,11 @@ The model ranks poorly on its own: it prefers short documents and has no idf.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from termwise.fast_dataclass import dataclass
 from termwise.models.attachments import FREQUENCIES
 from termwise.models.base import CountModel
 from termwise.models.checks import check_counts

@@ -50,7 +50,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -59,6 +58,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import short_digest
 from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.models.attachments import TranslationColumns
 from termwise.models.base import CountModel

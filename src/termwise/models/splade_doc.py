@@ -26,9 +26,9 @@ query once:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
+from termwise.fast_dataclass import dataclass
 from termwise.models.base import NetworkModel
 from termwise.models.checks import KEEP, WINDOWS, Range
 from termwise.models.idf_power import POWER

@@ -33,10 +33,10 @@ largest likelihood over the windows; the published code drops all text after the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.models.base import NetworkModel
 from termwise.models.checks import KEEP, WINDOWS, Range

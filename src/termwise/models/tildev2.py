@@ -21,10 +21,10 @@ separately, and a term gets its largest weight over the windows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.models.base import NetworkModel
 from termwise.models.checks import LONGEST_WINDOW, UNIT, WINDOWS, Range, between
 from termwise.models.idf_power import POWER

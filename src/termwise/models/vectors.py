@@ -6,7 +6,6 @@ inner product with the query weights; an absent term contributes 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from termwise.collection.lines import refuse_pipe
 from termwise.errors import MissingFileError, ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.models.base import Model, QueryWeighting
 from termwise.models.token_weights import read_token_weights, term_weights

@@ -6,7 +6,6 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.models.vectors_jsonl import BATCH_WEIGHTS, VectorBatch
 from termwise.text.vocabulary import Vocabulary

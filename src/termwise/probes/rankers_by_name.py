@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from termwise.collection import read_run
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, MissingFileError, ParameterError, UnknownNameError, UsageError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.reference_rankings import ReferenceRankings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from termwise._version import __version__
 from termwise.collection import open_collection, read_run
 from termwise.display.safe_text import shown
 from termwise.errors import MissingExtraError, ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.probes.bm25_rankings import QUERIES, bm25_rankings
 from termwise.probes.core.effect_rule import EffectRule, parse_delta

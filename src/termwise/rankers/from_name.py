@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +25,7 @@ from termwise.errors import (
     UnknownNameError,
     UsageError,
 )
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Arguments, Code, Fix, Part
 from termwise.index import Index
 from termwise.indexing.recipes import RECIPES

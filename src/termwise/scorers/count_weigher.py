@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from termwise.collection import OpenStatistics
 from termwise.errors import VocabularyMismatchError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.models import CountModel
 from termwise.scorers.row_scorer import Row, RowCache, WeightedRows, stack_rows

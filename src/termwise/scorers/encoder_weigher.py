@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from termwise.encode import DocumentEncoder
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.models import CountQueryEncoder, NetworkModel
 from termwise.models.idf_power import idf_factors

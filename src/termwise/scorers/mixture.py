@@ -8,13 +8,13 @@ determine the threshold of a probe (`termwise.probes.core.score_gaps`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.scorers.protocol import BasePairScorer, TextScorer, fingerprint_of
 from termwise.scorers.score_pairs import score_pairs_with
 from termwise.storage.file_record import json_fingerprint

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, StorageError
+from termwise.fast_dataclass import dataclass
 from termwise.validation import check_path
 
 _KEYS_PER_QUERY = 200

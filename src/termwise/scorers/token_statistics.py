@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import islice
@@ -13,6 +12,7 @@ import numpy as np
 
 from termwise.collection import CollectionStatistics
 from termwise.errors import EmptyCollectionError
+from termwise.fast_dataclass import dataclass
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
 from termwise.text import Analyzer, Numbering, number_texts

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, final
@@ -40,6 +40,7 @@ from termwise.errors import (
     MissingFileError,
     ParameterError,
 )
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.reader import ATTEMPTS

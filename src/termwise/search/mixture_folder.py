@@ -21,12 +21,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from termwise._version import __version__
 from termwise.errors import CorruptIndexError, MissingFileError, NewerFormatError, NotAnIndexError
+from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.index.container import storage_errors
 from termwise.index.manifest import Manifest

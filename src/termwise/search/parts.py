@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -12,6 +11,7 @@ from termwise.engine.allowed_documents import AllowedDocuments
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_vector import QueryVector
 from termwise.engine.retrieval import SearchSegment
+from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -41,6 +41,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Call, Fix
 from termwise.index import Index
 from termwise.index.segment import concatenated_ranges

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import TYPE_CHECKING, final
 
 from termwise.engine.allowed_documents import FilterLike
 from termwise.engine.query_settings import DEFAULT, QuerySettings
 from termwise.engine.text_conditions import Words
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.records import ExcludedDocuments, Query
 from termwise.validation import check, check_flag, check_names, is_integer

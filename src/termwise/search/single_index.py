@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, final
@@ -17,6 +16,7 @@ from termwise.engine.result_order import Best
 from termwise.engine.retrieval import Scored, documents_in_order, first_stage, score_documents
 from termwise.engine.text_conditions import TextReader
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.search.parts import Allowed, EncodedQuery, Ordinals, Part, PartEncoding

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from termwise.errors import ParameterError, UnknownNameError
 from termwise.explain.attribution import Span
 from termwise.explain.passages import SHORTEST, Mark, passage_range
 from termwise.explain.word_boundaries import whole_matches, whole_words
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.field_texts import unpack

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import added_terms
 from termwise.engine.similar_terms import LONGEST_ENDING, SimilarTerm, SimilarTerms, edits
+from termwise.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +27,7 @@ import numpy.typing as npt
 from termwise.engine.query_encoder import analyzer_of
 from termwise.engine.retrieval import candidate_ordinals, damaged_rows
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Call, Fix
 from termwise.index import Index
 from termwise.kernels.translation import OK, gather_translations, model1_scores

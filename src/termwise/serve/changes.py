@@ -8,11 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
 from termwise.errors import DeadlineError, IndexLockedError
+from termwise.fast_dataclass import dataclass
 from termwise.indexing import open_writer
 from termwise.indexing.added_rows import LoadedNetworks
 from termwise.indexing.live_writer import LiveWriter

@@ -8,11 +8,11 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
 from termwise.errors import ParameterError, TermwiseError
+from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.index.manifest import NAME as INDEX
 from termwise.search import Search, Searcher

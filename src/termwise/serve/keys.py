@@ -15,7 +15,7 @@ import os
 import re
 import secrets
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, get_args
@@ -23,6 +23,7 @@ from typing import Literal, get_args
 from starlette.requests import Request
 
 from termwise.errors import MalformedRecordError, ParameterError, TermwiseError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.serve.errors import ForbiddenError, UnknownKeyError
 from termwise.serve.search_pool import client_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from starlette.convertors import Convertor, register_url_convertor
@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from termwise.fast_dataclass import dataclass
 from termwise.serve.keys import Needed
 from termwise.serve.service import Service
 

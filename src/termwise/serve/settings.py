@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from termwise.fast_dataclass import dataclass
 from termwise.validation import check, check_count, check_threads, is_finite_number
 
 DAY = 86_400

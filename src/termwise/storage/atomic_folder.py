@@ -8,10 +8,10 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from termwise.errors import ForeignFolderError, StorageError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.storage.atomic_file import lock_temporary, remove_abandoned
 from termwise.storage.ownership import check_names, missing_folders, remove_empty

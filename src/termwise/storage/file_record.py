@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from termwise.fast_dataclass import dataclass
 from termwise.storage.manifest_json import expect_digest, expect_file_name, expect_object, expect_whole
 from termwise.storage.safe_read import MAX_BYTES
 

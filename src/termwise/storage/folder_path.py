@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from termwise.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True)

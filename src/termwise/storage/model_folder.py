@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from termwise.display.safe_text import short_digest
 from termwise.errors import CorruptModelError, MissingFileError, ModelFormatError, ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Call, Code, Fix
 from termwise.storage.file_record import FileRecord, digest_of, record_of
 from termwise.storage.manifest_json import Misfit, sealed, unsealed

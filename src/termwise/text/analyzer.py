@@ -6,13 +6,14 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.display.safe_text import settings_differences
+from termwise.fast_dataclass import dataclass
 from termwise.text.vocabulary import Vocabulary
 
 MAX_ANALYZER_FILE = 1 << 27

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from termwise.errors import (
     UsageError,
     VocabularyMismatchError,
 )
+from termwise.fast_dataclass import dataclass
 from termwise.storage.manifest_json import (
     expect_file_name,
     expect_list,

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+from termwise.fast_dataclass import dataclass
 
 UNICODE_VERSION = "17.0.0"
 """Version of all character tables of this package."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import ClassVar
 
+from termwise.fast_dataclass import dataclass
 from termwise.text.characters import character_table, classify
 from termwise.text.standard_words import StandardWords
 from termwise.text.tokenizer import WordTokenizer

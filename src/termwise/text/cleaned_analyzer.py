@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import filterfalse
 from typing import Literal, cast, get_args
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError, UnknownNameError
+from termwise.fast_dataclass import dataclass
 from termwise.text.analyzer import Analysis, AnalyzerSpec
 from termwise.text.stop_lists import stop_list
 from termwise.text.vocabulary import Vocabulary

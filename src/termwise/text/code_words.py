@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
+from termwise.fast_dataclass import dataclass
 from termwise.text.characters import character_table, classify
 from termwise.text.tokenizer import WordTokenizer
 

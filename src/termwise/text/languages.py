@@ -18,11 +18,11 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import ClassVar
 
+from termwise.fast_dataclass import dataclass
 from termwise.text import light_stems, spelling
 from termwise.text.spelling import ELIDED, without_elision
 from termwise.text.standard_words import StandardWords

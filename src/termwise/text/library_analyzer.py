@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Protocol
 
 import numpy as np
 
 from termwise.errors import VocabularyMismatchError
+from termwise.fast_dataclass import dataclass
 from termwise.text.analyzer import Analysis, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION, without_surrogates
 from termwise.text.lemmas import Lemmas

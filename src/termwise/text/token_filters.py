@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, partial
 from typing import final
 
 import Stemmer
 
 from termwise.errors import MissingExtraError
+from termwise.fast_dataclass import dataclass
 from termwise.text.characters import lower_case
 from termwise.text.porter import porter_stem
 from termwise.text.stop_lists import stop_list

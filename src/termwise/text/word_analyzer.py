@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import chain
 
 import numpy as np
 
 from termwise.budget import spend
+from termwise.fast_dataclass import dataclass
 from termwise.text.analyzer import Analysis, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION, without_surrogates
 from termwise.text.token_filters import WordStep

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache, partial
 from importlib import resources
 from itertools import chain
@@ -23,6 +23,7 @@ from termwise.errors import (
     MalformedRecordError,
     ParameterError,
 )
+from termwise.fast_dataclass import dataclass
 from termwise.storage.safe_read import read_input
 from termwise.text.analyzer import MAX_ANALYZER_FILE, Analysis, AnalyzerSpec
 from termwise.text.characters import without_surrogates

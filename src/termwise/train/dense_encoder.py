@@ -18,12 +18,12 @@ of the shipped vocabulary.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from termwise.encode.document_tokenizer import DocumentTokenizer
 from termwise.encode.encoder_manifest import SpecialIds
 from termwise.errors import ModelFormatError
+from termwise.fast_dataclass import dataclass
 from termwise.progress import Say
 from termwise.storage.model_folder import kind_of
 from termwise.storage.safe_read import is_file, is_folder, read_input

@@ -6,11 +6,11 @@ is the number of pairs, Q that of queries, D that of passages, and V the size of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from termwise.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True)

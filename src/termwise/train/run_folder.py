@@ -7,12 +7,13 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from termwise.errors import ForeignFolderError, MalformedRecordError, TermwiseError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.progress import Execution
 from termwise.storage.atomic_file import remove

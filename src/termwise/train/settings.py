@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from termwise.errors import ParameterError, UnknownNameError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.models.idf_power import LARGEST_POWER
 from termwise.settings import MOST_EPOCHS, TypedSettings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from termwise.collection.training_pairs import PairSource
 from termwise.errors import EmptyCollectionError, StorageError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.kernels.translation_training import Postings, Side, count_postings, count_tokens, fill_postings
 from termwise.parallel import Workers

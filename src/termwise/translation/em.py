@@ -15,7 +15,6 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -25,6 +24,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import CorruptModelError, ForeignFolderError, StorageError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.kernels.translation import transpose
 from termwise.kernels.translation_training import (

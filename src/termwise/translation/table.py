@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import UnknownNameError, WeightError
+from termwise.fast_dataclass import dataclass
 from termwise.kernels.inversion import first_unsorted
 from termwise.kernels.translation import transpose
 from termwise.text import AnalyzerSpec, Vocabulary

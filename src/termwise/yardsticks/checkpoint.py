@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from transformers import AutoTokenizer, PretrainedConfig, PreTrainedTokenizerBase
 
 from termwise.errors import ModelFormatError
+from termwise.fast_dataclass import dataclass
 from termwise.storage.file_record import digest_of, folder_fingerprint, text_fingerprint
 from termwise.storage.safe_read import is_file, is_folder
 from termwise.text import WordPieceAnalyzer

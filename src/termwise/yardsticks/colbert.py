@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
+from termwise.fast_dataclass import dataclass
 from termwise.text import WordPieceAnalyzer
 from termwise.yardsticks.checkpoint import Checkpoint, read_checkpoint, readable_words, special_token
 from termwise.yardsticks.compatibility import check_length, torch_device

@@ -7,7 +7,6 @@ without a semantic model, as a comparison for count models and networks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
 
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import DataError, MissingExtraError, ModelFormatError
+from termwise.fast_dataclass import dataclass
 from termwise.scorers.protocol import BasePairScorer
 from termwise.scorers.token_statistics import Background
 from termwise.settings import TypedSettings

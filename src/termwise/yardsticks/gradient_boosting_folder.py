@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from termwise.collection import CollectionStatistics
 from termwise.errors import DataError, ModelFormatError
+from termwise.fast_dataclass import dataclass
 from termwise.scorers.token_statistics import TokenStatistics
 from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.file_record import FileRecord

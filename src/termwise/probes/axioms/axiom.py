@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
+from termwise.fast_dataclass import dataclass
 from termwise.probes.axioms.sentence_templates import TemplateSampler
 from termwise.probes.axioms.word_similarity import Similarity
 from termwise.probes.core.sample import Sample

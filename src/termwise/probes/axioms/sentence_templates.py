@@ -7,11 +7,11 @@ word replaces a neutral noun, the length, the other words and their order do not
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from random import Random
 from typing import Any, Generic, TypeVar
 
+from termwise.fast_dataclass import dataclass
 from termwise.probes.core.sample import Sample
 from termwise.probes.sources.written_texts import written
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownIdError, near_names
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.probes.core.score_gaps import Scores, as_scores, median_gap, query_gaps
 from termwise.validation import check, is_finite_number

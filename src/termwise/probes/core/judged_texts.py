@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from termwise.collection import PythonQuestions, open_collection, read_qrels, re
 from termwise.collection.python_docs import PYTHON
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, DuplicateIdError, UnknownIdError
+from termwise.fast_dataclass import dataclass
 
 _GENERIC_NAMES = ("docs", "documents", "corpus", "collection", "passages")
 

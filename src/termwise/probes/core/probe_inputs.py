@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from termwise.collection.python_docs import PYTHON
+from termwise.fast_dataclass import dataclass
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.probe import Probe
 from termwise.probes.language.base import Language

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from termwise.display.safe_text import shown
 from termwise.errors import DataError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.probes.core.sample import Sample, ScorePairs
 from termwise.probes.core.score_gaps import Scores

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import DataError
+from termwise.fast_dataclass import dataclass
 from termwise.probes.core.effect_rule import EffectRule, score_differences
 from termwise.probes.core.probe import Probe
 from termwise.probes.core.sample import Samples

@@ -6,12 +6,13 @@ import hashlib
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 from termwise.display.safe_text import shown
 from termwise.errors import DuplicateIdError, ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.scorers.protocol import Pair, TextScorer
 from termwise.validation import check
 

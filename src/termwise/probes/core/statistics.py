@@ -23,11 +23,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.score_gaps import Scores
 from termwise.validation import check_count

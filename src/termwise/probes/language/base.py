@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
+
+from termwise.fast_dataclass import dataclass
 
 
 class Token(NamedTuple):

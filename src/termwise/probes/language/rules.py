@@ -6,10 +6,10 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
+from termwise.fast_dataclass import dataclass
 from termwise.probes.language.base import Parsed, Span, Token
 from termwise.probes.language.rule_lemmas import rule_lemma
 from termwise.probes.language.rule_words import (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from threading import Lock
 from typing import Any
 
+from termwise.fast_dataclass import dataclass
 from termwise.probes.language.base import Entity, Parsed, Span, Token
 from termwise.text.characters import without_surrogates
 from termwise.text.lemmas import load_pipeline, windows

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
+from termwise.fast_dataclass import dataclass
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
 from termwise.probes.core.probe import SourcedProbe, Strategy, define_pair
 from termwise.probes.core.probe_inputs import ProbeInputs

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from termwise.fast_dataclass import dataclass
 
 State = Literal["changed", "same", "other samples", "added", "gone"]
 

@@ -7,8 +7,8 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from termwise.fast_dataclass import dataclass
 from termwise.probes.core.probe import Probe, Strategy
 from termwise.probes.core.sample import Sample, random_for
 

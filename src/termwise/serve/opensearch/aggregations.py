@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from termwise.fast_dataclass import dataclass
 from termwise.serve.answers import FacetValue
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError

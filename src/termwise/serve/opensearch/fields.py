@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from termwise.attributes import Schema
 from termwise.collection.fields import BODY_FIELDS
 from termwise.errors import UnknownNameError
+from termwise.fast_dataclass import dataclass
 from termwise.search import Searcher
 from termwise.serve.documents import field_weights
 from termwise.serve.errors import ServiceError

@@ -9,9 +9,10 @@ conditions. A combination whose results would be others is refused.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from termwise.fast_dataclass import dataclass
 from termwise.filters import Equals, Filter, Not, Or, filter_to_json
 from termwise.search import Searcher
 from termwise.serve.errors import ServiceError

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from termwise.explain.passages import SHORTEST
+from termwise.fast_dataclass import dataclass
 from termwise.search import Searcher
 from termwise.search.snippets import LONGEST
 from termwise.serve.errors import ServiceError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from starlette.datastructures import QueryParams
 
 from termwise.attributes import Schema
+from termwise.fast_dataclass import dataclass
 from termwise.serve.errors import ServiceError
 
 CHOSEN, LOWEST, HIGHEST = "is.", "min.", "max."

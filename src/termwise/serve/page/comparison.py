@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from termwise.errors import TermwiseError
+from termwise.fast_dataclass import dataclass
 from termwise.search import Searcher
 from termwise.serve.answers import SearchAnswer
 from termwise.serve.bodies import checked_model

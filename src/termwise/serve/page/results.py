@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from termwise.attributes import Schema
 from termwise.errors import TermwiseError
 from termwise.explain import Explanation
+from termwise.fast_dataclass import dataclass
 from termwise.search import Searcher
 from termwise.serve.answers import Excerpt, FacetValue, SearchAnswer
 from termwise.serve.bodies import checked_model

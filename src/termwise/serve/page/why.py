@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from termwise.display.html import css_number
 from termwise.display.safe_text import legible_line
 from termwise.explain import Contribution, Explanation
 from termwise.explain import explanation_text as wording
 from termwise.explain.passages import cut
+from termwise.fast_dataclass import dataclass
 from termwise.text.words_around import word_around
 
 MOST_ROWS = 12

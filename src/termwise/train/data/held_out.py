@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from termwise.collection.training_pairs import PairSource
 from termwise.encode.tildev2 import Expander
 from termwise.errors import EmptyCollectionError
 from termwise.evaluate import evaluate
+from termwise.fast_dataclass import dataclass
 from termwise.records import Qrel, Ranking, Run
 from termwise.train.inputs import Ids, Pieces
 from termwise.train.settings import TrainSettings

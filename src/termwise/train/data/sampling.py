@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.collection.training_pairs import PairSource
 from termwise.errors import EmptyCollectionError
+from termwise.fast_dataclass import dataclass
 
 Ids = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -21,7 +21,7 @@ import io
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ import torch
 
 from termwise.encode.network_inputs import framed, padded
 from termwise.errors import ForeignFolderError, ModelFormatError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.progress import Progress, Say, no_progress, silent
 from termwise.storage.atomic_file import write_bytes_whole

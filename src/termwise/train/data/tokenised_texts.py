@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from termwise.encode.network_inputs import PieceTokenizer
+from termwise.fast_dataclass import dataclass
 from termwise.progress import Progress, no_progress
 
 _REPORT_EVERY = 10_000

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from termwise.collection.training_pairs import PairSource, different_sources, read_sources
+from termwise.fast_dataclass import dataclass
 from termwise.storage.safe_read import is_file
 from termwise.train.base_encoder import base_name
 from termwise.train.data.held_out import HeldOut

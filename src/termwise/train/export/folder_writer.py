@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
@@ -36,6 +36,7 @@ from termwise.encode.encoder_manifest import (
 )
 from termwise.encode.onnx_session import OnnxSession
 from termwise.errors import ModelFormatError, ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.model_folder import TRAINING
 from termwise.text import WordPieceAnalyzer

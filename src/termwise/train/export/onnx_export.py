@@ -17,7 +17,6 @@ import logging
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -31,6 +30,7 @@ from termwise.encode.encoder_folder import OUTPUTS
 from termwise.encode.encoder_manifest import EncoderKind
 from termwise.encode.onnx_session import OnnxSession
 from termwise.errors import CheckFailedError, ModelFormatError
+from termwise.fast_dataclass import dataclass
 from termwise.train.library_errors import errors_as, first_line
 from termwise.train.networks import (
     NETWORKS,

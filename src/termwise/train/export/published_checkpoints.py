@@ -17,7 +17,6 @@ refused.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -38,6 +37,7 @@ from termwise.errors import (
     UnknownNameError,
     VocabularyMismatchError,
 )
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.progress import Progress, Say, no_progress, silent
 from termwise.storage.safe_read import is_file, is_folder

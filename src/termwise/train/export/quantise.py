@@ -43,7 +43,6 @@ emulated AVX2 processor and under one with VNNI (onnxruntime 1.22, 1.23 and 1.31
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,6 +51,7 @@ import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from termwise.errors import ModelFormatError
+from termwise.fast_dataclass import dataclass
 
 BLOCK = 64
 """Length of a block."""

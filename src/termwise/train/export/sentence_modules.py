@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from termwise.fast_dataclass import dataclass
 from termwise.text.characters import without_surrogates
 from termwise.train.export.checkpoint_files import misfit, read_json, read_settings
 

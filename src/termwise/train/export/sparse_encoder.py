@@ -13,7 +13,6 @@ queries, otherwise   those of documents                                  not con
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -21,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ModelFormatError, VocabularyMismatchError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.text import WordPieceAnalyzer
 from termwise.train.base_encoder import base_analyzer, tokenize_alike

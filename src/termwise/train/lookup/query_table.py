@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from termwise.errors import EmptyCollectionError, ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.progress import Progress, no_progress
 from termwise.train.lookup.settings import LookupSettings

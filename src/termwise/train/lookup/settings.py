@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from termwise.fast_dataclass import dataclass
 from termwise.settings import TypedSettings
 from termwise.text.cleaned_analyzer import CleanMode
 

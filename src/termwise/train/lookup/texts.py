@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -14,6 +13,7 @@ import numpy as np
 from termwise.collection.lines import read_json_lines, read_lines, refuse_pipe
 from termwise.collection.training_pairs import PairSource, read_sources
 from termwise.errors import EmptyCollectionError, MalformedRecordError, MissingFileError, ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.storage.safe_read import is_folder, path_exists
 
 SENTENCES = 2

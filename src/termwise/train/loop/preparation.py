@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from transformers import set_seed
 from termwise.collection.training_pairs import PairSource
 from termwise.encode.tildev2 import Expander
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.progress import Execution
 from termwise.train.data.batches import BatchPlan, neighbour_order, pairs_of_an_epoch, plan_batches

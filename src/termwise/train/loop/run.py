@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from transformers import TrainerCallback, TrainingArguments
 
 from termwise.collection.training_pairs import PairSource
 from termwise.encode.tildev2 import Expander
+from termwise.fast_dataclass import dataclass
 from termwise.progress import Execution, silent
 from termwise.text.wordpiece import WordPieceAnalyzer
 from termwise.train.base_encoder import base_name, public_settings

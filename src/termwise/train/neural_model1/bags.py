@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from termwise.collection.training_pairs import PairSource
+from termwise.fast_dataclass import dataclass
 from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer, Vocabulary
 from termwise.train.data.sampling import JudgedQueries

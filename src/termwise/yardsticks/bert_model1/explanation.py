@@ -12,7 +12,7 @@ contribution.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from termwise.fast_dataclass import dataclass
 
 Span = tuple[int, int]
 

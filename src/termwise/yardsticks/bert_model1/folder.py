@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from termwise.errors import ModelFormatError, UsageError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.file_record import FileRecord

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, cast
@@ -35,6 +34,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.settings import TypedSettings
 from termwise.text import WordPieceAnalyzer

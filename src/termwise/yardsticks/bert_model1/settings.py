@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from termwise.fast_dataclass import dataclass
 from termwise.settings import MOST_EPOCHS
 from termwise.train.settings import NEGATIVES_PER_PAIR, LoopSettings, Schedule, Take, TrainingPrecision
 from termwise.yardsticks.bert_model1.network import BertModel1Config

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from termwise.collection.training_pairs import PairSource
+from termwise.fast_dataclass import dataclass
 from termwise.train.data.sampling import EpochSample, JudgedQueries
 from termwise.train.inputs import Pieces
 from termwise.train.loop.step import Step

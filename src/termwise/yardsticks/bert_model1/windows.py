@@ -7,11 +7,11 @@ most one. Each chunk is read with the whole query. Therefore all tokens have con
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from termwise.fast_dataclass import dataclass
 from termwise.train.inputs import Ids, Pieces
 
 SPECIAL_TOKENS = 3

@@ -20,13 +20,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.fast_dataclass import dataclass
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
 from termwise.text import PORTER
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 
 from termwise.errors import DataError
+from termwise.fast_dataclass import dataclass
 from termwise.probes.core.probe import Probe, Strategy, define_pair
 from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.language.base import Language

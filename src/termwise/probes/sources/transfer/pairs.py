@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 from typing import Any
 
+from termwise.fast_dataclass import dataclass
 from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.language.base import Parsed, Token
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from termwise.fast_dataclass import dataclass
 from termwise.probes.core.probe import Probe, SourcedProbe, Strategy
 from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.core.sample import Sample, random_for

@@ -1,0 +1,105 @@
+"""The decorator `dataclass` of the standard library, which makes frozen classes in a third of the time.
+
+A cold search imports some ninety frozen classes. The standard library compiles five methods for each of them, in .7 ms;
+here, only ``__init__`` is compiled, and the other methods are shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, FrozenInstanceError, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+else:
+    from dataclasses import dataclass as standard
+
+    def dataclass(cls: Any = None, /, *, frozen: bool = False, **options: bool) -> Any:
+        """Make a data class; see `dataclasses.dataclass`."""
+
+        def make(cls: type) -> type:
+            if not frozen or not options.keys() <= {"eq", "repr", "kw_only"}:
+                return standard(cls, frozen=frozen, **options)
+            eq = options.pop("eq", True)
+            made = standard(cls, init=False, eq=False, **options | {"repr": False})
+            methods = {
+                "__init__": _init_of(made),
+                "__setattr__": _refuse_setting,
+                "__delattr__": _refuse_deleting,
+            }
+            if options.get("repr", True):
+                methods["__repr__"] = _repr
+            if eq:
+                methods |= {"__eq__": _eq, "__hash__": _hash}
+            for name, method in methods.items():
+                if name not in cls.__dict__ or (name == "__hash__" and cls.__dict__[name] is None):
+                    setattr(made, name, method)
+            return made
+
+        return make if cls is None else make(cls)
+
+
+_FACTORY = object()
+"""Default of a parameter whose value a function makes."""
+
+
+def _init_of(cls: type) -> Callable[..., None]:
+    """Return ``__init__`` of a class: it writes to ``__dict__``, because `_refuse_setting` refuses other ways."""
+    names: dict[str, Any] = {"_FACTORY": _FACTORY}
+    parameters: dict[bool, list[str]] = {False: [], True: []}
+    lines = ["_of_self = self.__dict__"]
+    annotations: dict[str, Any] = {}
+    for each in fields(cls):
+        name, value = each.name, each.name
+        if each.default_factory is not MISSING:
+            names[f"_make_{name}"] = each.default_factory
+            value = f"_make_{name}() if {name} is _FACTORY else {name}" if each.init else f"_make_{name}()"
+        if each.init:
+            annotations[name] = each.type
+            default = ""
+            if each.default_factory is not MISSING:
+                default = " = _FACTORY"
+            elif each.default is not MISSING:
+                names[f"_default_{name}"] = each.default
+                default = f" = _default_{name}"
+            parameters[bool(each.kw_only)].append(f"{name}{default}")
+        if each.init or each.default_factory is not MISSING:
+            lines.append(f"_of_self[{name!r}] = {value}")
+    if hasattr(cls, "__post_init__"):
+        lines.append("self.__post_init__()")
+    given = ["self", *parameters[False], *(["*", *parameters[True]] if parameters[True] else [])]
+    exec(f"def __init__({', '.join(given)}):\n    " + "\n    ".join(lines), names)
+    made: Callable[..., None] = names["__init__"]
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    made.__module__ = cls.__module__
+    made.__annotations__ = {**annotations, "return": None}
+    return made
+
+
+def _values(record: Any) -> tuple[Any, ...]:
+    """Return the values that are compared."""
+    return tuple(getattr(record, each.name) for each in fields(record) if each.compare)
+
+
+def _eq(self: Any, other: Any) -> Any:
+    if other.__class__ is not self.__class__:
+        return NotImplemented
+    return _values(self) == _values(other)
+
+
+def _hash(self: Any) -> int:
+    return hash(_values(self))
+
+
+def _repr(self: Any) -> str:
+    shown = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+    return f"{self.__class__.__qualname__}({shown})"
+
+
+def _refuse_setting(self: Any, name: str, value: object) -> None:
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_deleting(self: Any, name: str) -> None:
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
