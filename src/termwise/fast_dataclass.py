@@ -6,8 +6,10 @@ here, only ``__init__`` is compiled, and the other methods are shared.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, FrozenInstanceError, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,7 +24,10 @@ else:
             if not frozen or not options.keys() <= {"eq", "repr", "kw_only"}:
                 return standard(cls, frozen=frozen, **options)
             eq = options.pop("eq", True)
-            made = standard(cls, init=False, eq=False, **options | {"repr": False})
+            bases = [base.__dict__.get("__dataclass_params__") for base in cls.__mro__[1:]]
+            with _open([params for params in bases if params is not None and params.frozen]):
+                made = standard(cls, init=False, eq=False, **options | {"repr": False})
+            made.__dataclass_params__.frozen = True
             methods = {
                 "__init__": _init_of(made),
                 "__setattr__": _refuse_setting,
@@ -38,6 +43,18 @@ else:
             return made
 
         return make if cls is None else make(cls)
+
+
+@contextmanager
+def _open(bases: list[Any]) -> Iterator[None]:
+    """Take base classes as not frozen: the standard library makes their frozen heirs only with its own methods."""
+    for params in bases:
+        params.frozen = False
+    try:
+        yield
+    finally:
+        for params in bases:
+            params.frozen = True
 
 
 _FACTORY = object()
@@ -77,15 +94,20 @@ def _init_of(cls: type) -> Callable[..., None]:
     return made
 
 
+@cache
+def _compared(cls: type) -> tuple[str, ...]:
+    """Return the names of the fields that are compared."""
+    return tuple(each.name for each in fields(cls) if each.compare)
+
+
 def _values(record: Any) -> tuple[Any, ...]:
-    """Return the values that are compared."""
-    return tuple(getattr(record, each.name) for each in fields(record) if each.compare)
+    return tuple([getattr(record, name) for name in _compared(record.__class__)])
 
 
 def _eq(self: Any, other: Any) -> Any:
     if other.__class__ is not self.__class__:
         return NotImplemented
-    return _values(self) == _values(other)
+    return self is other or _values(self) == _values(other)
 
 
 def _hash(self: Any) -> int:

@@ -123,6 +123,28 @@ def test_own_methods_stay():
     assert (repr(Own(1)), Own(1) == 2, hash(Own(1))) == ("own", True, 7)
 
 
+@pytest.mark.parametrize(
+    ("base", "heir"), [(standard, dataclass), (dataclass, standard), (dataclass, dataclass)]
+)
+def test_frozen_classes_inherit_from_each_other(base, heir):
+    @base(frozen=True)
+    class First:
+        one: int = 1
+
+    @heir(frozen=True)
+    class Second(First):
+        two: int = 2
+
+    second = Second(two=3)
+    assert (second, second.one) == (Second(1, 3), 1)
+    with pytest.raises(FrozenInstanceError):
+        second.one = 2
+    with pytest.raises(FrozenInstanceError):
+        First().one = 2
+    with pytest.raises(TypeError, match="cannot inherit non-frozen dataclass from a frozen one"):
+        standard(type("Third", (First,), {}))
+
+
 def test_other_classes_are_those_of_the_standard_library():
     @dataclass
     class Open:

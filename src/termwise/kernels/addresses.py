@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from termwise.kernels.jit import Array, on_load
+from termwise.kernels.jit import Array, extension
 
 
 def address_of(array: Array) -> int:
@@ -38,7 +38,7 @@ def prefetch(address: int) -> None:
     """
 
 
-@on_load
+@extension
 def _extend_numba() -> None:
     """Teach numba these functions, as instructions: each use of an overload would be compiled as a function."""
     from llvmlite import ir

@@ -41,7 +41,7 @@ _compiling = [0.0]
 """Seconds that this process has spent on it."""
 
 _extensions: list[Callable[[], None]] = []
-"""Functions to call when numba is imported."""
+"""Functions to call before the first compilation."""
 
 _lock = threading.RLock()
 
@@ -173,6 +173,8 @@ class _Code:
                 return result._rebuild(target, *reduced)
             except Exception:  # whatever is wrong with it, it is compiled again
                 pass
+        while _extensions:
+            _extensions.pop()()
         self._begin = time.perf_counter()
         while _callbacks:
             _callbacks.pop()()
@@ -215,32 +217,30 @@ def variants(signature: str, **types: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(signature.format(**dict(zip(types, each, strict=True))) for each in product(*types.values()))
 
 
-def on_load(function: Callable[[], None]) -> Callable[[], None]:
-    """Call a function when numba is imported, before the first kernel is compiled; now if that has happened."""
-    with _lock:
-        if _loaded:
-            function()
-        else:
-            _extensions.append(function)
+def extension(function: Callable[[], None]) -> Callable[[], None]:
+    """Call a function, which teaches numba something, before the first kernel that comes later is compiled."""
+    _extensions.append(function)
     return function
 
 
+@extension
+def _extend_numba() -> None:
+    """Let kernels call kernels."""
+    from numba import types
+    from numba.extending import typeof_impl
+
+    def typeof_kernel(kernel: Kernel[..., Any], context: object) -> Any:
+        return types.Dispatcher(kernel.inner)
+
+    typeof_impl.register(Kernel, typeof_kernel)
+
+
 def load() -> None:
-    """Import numba, so that every kernel is compiled at its next call."""
+    """Import numba, so that the next call of every kernel runs compiled code."""
     global _loaded
-    with _lock:
-        if _loaded:
-            return
-        from numba import types
-        from numba.extending import typeof_impl
+    import numba  # noqa: F401
 
-        def typeof_kernel(kernel: Kernel[..., Any], context: object) -> Any:
-            return types.Dispatcher(kernel.inner)
-
-        typeof_impl.register(Kernel, typeof_kernel)
-        for extend in _extensions:
-            extend()
-        _loaded = True
+    _loaded = True
 
 
 @contextmanager

@@ -108,6 +108,7 @@ def serve(
         app,
         factory=workers > 1,
         http=BoundedProtocol,
+        ws="none",
         workers=workers,
         log_config=None,
         access_log=False,
