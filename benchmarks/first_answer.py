@@ -1,12 +1,12 @@
-r"""Time and memory of the first answer: whole processes, from their start to their end.
+r"""Time and memory of the first answer: whole processes, an empty cache of compiled code, and a service.
 
-    pip install -e . -r benchmarks/requirements.txt
+    pip install -e '.[serve]' -r benchmarks/requirements.txt
     python benchmarks/first_answer.py --workload FOLDER --work SCRATCH     # about 10 minutes, the indexes included
 
-Each program answers one query of the workload, another one in each round, and ends. The programs take turns; times are
-medians over the rounds, and ratios are those to a Python that imports numpy and ends, in the same round. Memory is the
-largest resident memory of the process. The files are in the cache of the system, and every package has its bytecode:
-the first round writes what is missing, also where the environment forbids it.
+**Programs.** Each program answers one query of the workload, another one in each round, and ends. The programs take turns;
+times are medians over the rounds, and ratios are those to a Python that imports numpy and ends, in the same round. Memory
+is the largest resident memory of the process. The files are in the cache of the system, and every package has its
+bytecode: the first round writes what is missing, also where the environment forbids it.
 
 =====================  ===========================================================================================
 python + numpy         ``import numpy``, the unit
@@ -20,18 +20,29 @@ tantivy                an index of tantivy with its tokenizer ``en_stem``
 sqlite-sparse          an index of sqlite-sparse, with the weights of BM25 without length
 =====================  ===========================================================================================
 
+**Empty cache.** ``termwise index`` and ``termwise search`` of 3,000 and 20,000 documents, ``termwise warm``, and
+``termwise serve`` until ``/ready``, as after an installation: no code is compiled.
+
+**Service.** Seconds until ``/ready`` with compiled code, memory of the process without mapped files, and, for each kind
+of request, the time of the first one and the median of seven later ones.
+
 Results are printed and appended to ``benchmarks/results/first_answer.jsonl``. Packages that are missing are left out.
 """
 
 from __future__ import annotations
 
+import http.client
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -44,6 +55,42 @@ from timing import RESULTS, about, append, say  # noqa: E402
 from workload import load_texts  # noqa: E402
 
 UNIT = "python + numpy"
+TERMWISE = [sys.executable, "-m", "termwise"]
+PORT = 8978
+
+INDEX = "/v1/indexes/changed"
+SEARCHES: dict[str, dict[str, Any]] = {
+    "search": {},
+    "filter, few": {"filter": "rare"},
+    "filter, many": {"filter": "n > 5000"},
+    "facets": {"facets": ["kind"], "total": True},
+    "sort": {"sort": "-price"},
+    "collapse": {"collapse": "kind"},
+    "phrase": {"must": ["capital city"]},
+    "fuzzy": {"query": "captal citi", "fuzzy": True},
+    "prefix": {"query": "capit", "prefix": True},
+    "explain": {"explain": True},
+    "highlight": {"highlight": True, "text": True},
+    "candidates": {"candidates": ["1", "2", "3"]},
+    "unknown word": {"query": "captial"},
+    "unknown field": {"quary": "capital"},
+}
+REQUESTS: dict[str, tuple[str, str, dict[str, Any] | None]] = {
+    **{
+        name: ("POST", f"{INDEX}/search", {"query": "capital city", **given})
+        for name, given in SEARCHES.items()
+    },
+    "like": ("POST", f"{INDEX}/search", {"like": "17"}),
+    "list": ("POST", f"{INDEX}/search", {"filter": "n < 100", "sort": "n"}),
+    "suggest": ("GET", f"{INDEX}/suggest?text=capi", None),
+    "document": ("GET", f"{INDEX}/documents/17", None),
+    "OpenSearch": ("POST", "/changed/_search", {"query": {"match": {"text": "capital city"}}}),
+    "page": ("GET", "/", None),
+    "metrics": ("GET", "/metrics", None),
+    "put": ("PUT", f"{INDEX}/documents/new", {"text": "a new capital", "n": 3}),
+    "patch": ("PATCH", f"{INDEX}/documents/17", {"price": 3.5}),
+    "delete": ("DELETE", f"{INDEX}/documents/new", None),
+}
 
 LAUNCHER = """
 import json, os, sys, time
@@ -99,17 +146,16 @@ def main(given: Sequence[str] | None = None) -> None:
         work.mkdir(parents=True)
         build(work, passages[: arguments.documents])
         (work / "done").touch()
-    termwise = [sys.executable, "-m", "termwise"]
     index = str(work / "termwise.tw")
     programs: dict[str, list[str]] = {
         UNIT: [sys.executable, "-c", "import numpy"],
-        "search": [*termwise, "search", index],
-        "search, JSON": [*termwise, "search", "--json", index],
-        "help": [*termwise, "--help"],
+        "search": [*TERMWISE, "search", index],
+        "search, JSON": [*TERMWISE, "search", "--json", index],
+        "help": [*TERMWISE, "--help"],
         "library": [sys.executable, "-c", LIBRARY, index],
     }
     if arguments.mixture is not None:
-        programs["search, mixture"] = [*termwise, "search", str(arguments.mixture)]
+        programs["search, mixture"] = [*TERMWISE, "search", str(arguments.mixture)]
     for name, code in (("bm25s", BM25S), ("tantivy", TANTIVY), ("sqlite-sparse", SQLITE)):
         if (work / name).exists():
             programs[name] = [sys.executable, "-c", code, str(work / name)]
@@ -137,7 +183,129 @@ def main(given: Sequence[str] | None = None) -> None:
         }
         report[name] = row
         say(f"{name:18}{row['ms']:8.0f}{ratio:9.2f}{row['MB']:7.0f}")
+    report["empty cache"] = empty_cache(work, passages)
+    report["service"] = service(work, passages, arguments.rounds)
     append(report, "first_answer", arguments.out)
+
+
+def empty_cache(work: Path, texts: Sequence[str]) -> dict[str, float]:
+    """Return the seconds of the first commands after an installation, each with a cache of its own."""
+    taken: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for number in (3_000, 20_000):
+            collection = Path(folder) / f"{number}.jsonl"
+            collection.write_text(
+                "".join(
+                    json.dumps({"_id": str(i), "text": text}) + "\n" for i, text in enumerate(texts[:number])
+                )
+            )
+            commands = [["index", str(collection), "--out"], ["search"]]
+            for state in ("compiled", "empty"):
+                index = str(Path(folder) / f"{number}-{state}.tw")
+                variables = empty_places(folder) if state == "empty" else dict(os.environ)
+                begin = time.perf_counter()
+                for words, last in zip(commands, ([], ["the capital of Spain"]), strict=True):
+                    subprocess.run(
+                        [*TERMWISE, *words, index, *last], check=True, capture_output=True, env=variables
+                    )
+                taken[f"index and search {number:,} documents, {state}"] = time.perf_counter() - begin
+        begin = time.perf_counter()
+        subprocess.run([*TERMWISE, "warm"], check=True, capture_output=True, env=empty_places(folder))
+        taken["warm"] = time.perf_counter() - begin
+        with served(work / "termwise.tw", empty_places(folder)) as (_, _, seconds):
+            taken["serve"] = seconds
+    for name, seconds in taken.items():
+        say(f"{name:50}{seconds:8.2f} s")
+    return taken
+
+
+def empty_places(folder: str) -> dict[str, str]:
+    """Return the environment with empty folders in place of those for compiled code."""
+    place = tempfile.mkdtemp(dir=folder)
+    return {
+        **os.environ,
+        "TERMWISE_CACHE": f"{place}/given",
+        "XDG_CACHE_HOME": f"{place}/user",
+        "TMPDIR": place,
+    }
+
+
+@contextmanager
+def served(index: Path, variables: dict[str, str]) -> Iterator[tuple[http.client.HTTPConnection, int, float]]:
+    """Start a service; yield a connection, the number of the process, and the seconds until ``/ready``."""
+    words = [*TERMWISE, "serve", str(index), "--port", str(PORT), "--without-log"]
+    begin = time.perf_counter()
+    process = subprocess.Popen(words, stderr=subprocess.DEVNULL, env=variables)
+    while True:
+        connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
+        try:
+            connection.request("GET", "/ready")
+            if (answer := connection.getresponse()).read() and answer.status == 200:
+                break
+        except OSError:
+            time.sleep(0.005)
+    try:
+        yield connection, process.pid, time.perf_counter() - begin
+    finally:
+        connection.close()
+        process.terminate()
+        process.wait()
+
+
+def service(work: Path, texts: Sequence[str], rounds: int, documents: int = 100_000) -> dict[str, Any]:
+    """Return the start, the memory, and the time of first and later requests of each kind."""
+    import termwise
+
+    index = work / "shop.tw"
+    if not index.exists():
+        attributes = (
+            {"kind": f"k{i % 37}", "n": i, "rare": i % 1000 == 0, "price": i % 500 / 4}
+            for i in range(documents)
+        )
+        rows = zip(texts[:documents], attributes, strict=False)
+        termwise.build_index(
+            (termwise.Document(str(i), text, given) for i, (text, given) in enumerate(rows)),
+            index,
+            store_text=True,
+        )
+    changed = work / "changed.tw"
+    first: dict[str, list[float]] = {name: [] for name in REQUESTS}
+    later: dict[str, list[float]] = {name: [] for name in REQUESTS}
+    ready, memory = [], []
+    for _ in range(max(3, rounds // 3)):
+        shutil.rmtree(changed, ignore_errors=True)
+        shutil.copytree(index, changed)
+        with served(changed, dict(os.environ)) as (connection, process, seconds):
+            ready.append(seconds)
+            for name, given in REQUESTS.items():
+                first[name].append(sent(connection, *given))
+            for name, given in REQUESTS.items():
+                later[name] += [sent(connection, *given) for _ in range(7)]
+            status = Path(f"/proc/{process}/status").read_text()
+            memory.append(int(re.findall(r"RssAnon:\s+(\d+)", status)[0]) * 1024 / 1e6)
+    report: dict[str, Any] = {"ready, s": median(ready), "memory without files, MB": median(memory)}
+    say(f"service: {report}")
+    for name in REQUESTS:
+        row = {"first, ms": 1e3 * median(first[name]), "later, ms": 1e3 * median(later[name])}
+        report[name] = row
+        say(
+            f"{name:20}{row['first, ms']:8.1f}{row['later, ms']:8.1f}{row['first, ms'] / row['later, ms']:7.1f} x"
+        )
+    return report
+
+
+def sent(
+    connection: http.client.HTTPConnection, method: str, path: str, body: dict[str, Any] | None
+) -> float:
+    """Send a request; return the seconds until its answer."""
+    kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+    begin = time.perf_counter()
+    connection.request(method, path, body and json.dumps(body), {"content-type": kind} if body else {})
+    answer = connection.getresponse()
+    answer.read()
+    if answer.status >= 500:
+        raise RuntimeError(f"{method} {path}: {answer.status}")
+    return time.perf_counter() - begin
 
 
 class Launcher:

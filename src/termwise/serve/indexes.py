@@ -120,9 +120,10 @@ class ServedIndex:
         return OpenIndex(self.name, self.searcher())
 
     def warm_up(self) -> None:
-        """Search once, so that the first request does not wait for the compiled kernels."""
+        """Search once, so that the first requests do not wait for tables that an index makes when they are needed."""
         searcher = self.opened
         searcher.rank("the first search", k=10)
+        searcher.did_you_mean("frist serch")
         if len(searcher.index):
             doc_id = searcher.index.doc_id(0)
             searcher.rank("the first search", k=10, candidates=[doc_id])
