@@ -3,10 +3,10 @@ r"""Time and memory of the first answer: whole processes, an empty cache of comp
     pip install -e '.[serve]' -r benchmarks/requirements.txt
     python benchmarks/first_answer.py --workload FOLDER --work SCRATCH     # about 10 minutes, the indexes included
 
-**Programs.** Each program answers one query of the workload, another one in each round, and ends. The programs take turns;
-times are medians over the rounds, and ratios are those to a Python that imports numpy and ends, in the same round. Memory
-is the largest resident memory of the process. The files are in the cache of the system, and every package has its
-bytecode: the first round writes what is missing, also where the environment forbids it.
+**Programs.** Each program answers one query of the workload, another one in each round, and ends. The programs take
+turns; times are medians over the rounds, and ratios are those to a Python that imports numpy and ends, in the same
+round. Memory is the largest resident memory of the process. The files are in the cache of the system, and every package
+has its bytecode: the first round writes what is missing, also where the environment forbids it.
 
 =====================  ===========================================================================================
 python + numpy         ``import numpy``, the unit
