@@ -17,7 +17,7 @@ from termwise.index.manifest_records import BLOCK_BITS
 from termwise.index.quantiser import Quantiser
 from termwise.index.segment import KIND, term_dtype
 from termwise.index.spill import ArraySpill, RowSpill, ranges_within
-from termwise.kernels.inversion import invert
+from termwise.kernels.inversion import count_terms, invert
 from termwise.progress import Progress
 
 CHUNK = 1 << 20
@@ -150,7 +150,7 @@ def _write_inverted(
         )
     else:
         order = np.arange(plan.rows, dtype=np.int32)
-    counts = np.bincount(terms, minlength=plan.n_terms)
+    counts = count_terms(terms, plan.n_terms)
     term_postings = np.concatenate([[0], np.cumsum(counts)])
     entry_counts = np.zeros(plan.n_terms, dtype=np.int64)
     room = max(LEAST_ROOM, plan.memory // _INVERTED_BYTES)

@@ -34,6 +34,14 @@ class InvertedPostings(NamedTuple):
     impacts: Array
 
 
+def count_terms(terms: Array, n_terms: int) -> Array:
+    """Return the number of rows that contain each term, shape (n_terms,), int64."""
+    counts = np.zeros(n_terms, dtype=np.int64)
+    for begin in range(0, len(terms), AT_ONCE):
+        counts += np.bincount(terms[begin : begin + AT_ONCE], minlength=n_terms)
+    return counts
+
+
 def invert(
     indptr: Array, terms: Array, impacts: Array, order: Array, first: int, last: int, block_bits: int
 ) -> InvertedPostings:
@@ -85,13 +93,19 @@ def first_unsorted(starts: Array, terms: Array, n_terms: int) -> int:
 
     Row boundaries must rise from 0 to the number of terms.
     """
-    is_wrong = (terms < 0) | (terms >= n_terms)
-    falls = terms[1:] <= terms[:-1]
-    inner = starts[(starts > 0) & (starts < len(terms))].astype(np.int64)
-    falls[inner - 1] = False  # the first term of a row
-    is_wrong[1:] |= falls
-    wrong = np.flatnonzero(is_wrong)
-    return int(np.searchsorted(starts, wrong[0], side="right")) - 1 if len(wrong) else -1
+    for begin in range(0, len(terms), AT_ONCE):
+        part = terms[begin : begin + AT_ONCE]
+        is_wrong = (part < 0) | (part >= n_terms)
+        before = terms[max(0, begin - 1) : begin + len(part) - 1]
+        falls = part[len(part) - len(before) :] <= before
+        first, last = np.searchsorted(starts, [max(begin, 1), begin + len(part)])
+        falls[starts[first:last].astype(np.int64) - begin - len(part) + len(before)] = (
+            False  # first terms of rows
+        )
+        is_wrong[len(part) - len(before) :] |= falls
+        if is_wrong.any():
+            return int(np.searchsorted(starts, begin + np.flatnonzero(is_wrong)[0], side="right")) - 1
+    return -1
 
 
 @compiled_for(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.kernels import inversion
-from termwise.kernels.inversion import first_difference, first_unsorted, invert
+from termwise.kernels.inversion import count_terms, first_difference, first_unsorted, invert
 
 N_TERMS = 6
 Rows = list[dict[int, int]]
@@ -32,7 +32,7 @@ def segment(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def inverted(rows: Rows, order: list[int], block_bits: int, cuts: list[int]) -> dict[str, list[int]]:
     """Invert a range of terms at a time, as a segment is written."""
     indptr, terms, impacts = forward(rows)
-    boundaries = np.concatenate([[0], np.cumsum(np.bincount(terms, minlength=N_TERMS))])
+    boundaries = np.concatenate([[0], np.cumsum(count_terms(terms, N_TERMS))])
     found: dict[str, list[int]] = {
         name: [] for name in ("entries", "block", "count", "max", "offset", "impact")
     }
@@ -138,7 +138,11 @@ def test_any_difference_between_the_views_is_found(part: int, position: int, val
     ("terms", "row"),
     [([0, 1, 3, 3], -1), ([1, 1, 3, 3], 0), ([0, 1, 3, 2], -1), ([0, 1, 4, 3], 2), ([0, 1, 3, 65_535], 3)],
 )
-def test_rows_must_increase_and_stay_below_the_number_of_terms(terms: list[int], row: int) -> None:
+@pytest.mark.parametrize("at_once", [1, 2, 3, 100])
+def test_rows_must_increase_and_stay_below_the_number_of_terms(
+    terms: list[int], row: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inversion, "AT_ONCE", at_once)
     starts = np.array([0, 2, 2, 3, 4], dtype=np.uint32)
     found = first_unsorted(starts, np.array(terms, dtype=np.uint16), 4)
     assert found == row
