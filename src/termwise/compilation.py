@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
-from threading import Lock
+from selectors import EVENT_READ, DefaultSelector
+from threading import Thread
 from typing import Any
 
 import termwise.kernels
@@ -64,7 +65,10 @@ def warm(*, progress: Progress = no_progress) -> int:
     if missing and code_cache.writable_folder() is None:
         raise StorageError(
             "no folder for compiled kernels can be written",
-            facts=[("tried", ", ".join(map(str, code_cache.places())))],
+            facts=[
+                ("tried", ", ".join(map(str, code_cache.places()))),
+                ("expected", "a folder of this user that no other user can write"),
+            ],
             fixes=[
                 Fix.use(
                     f"name a folder that only you can write in the environment variable {code_cache.VARIABLE}"
@@ -72,7 +76,7 @@ def warm(*, progress: Progress = no_progress) -> int:
             ],
         )
     compile_kernels(missing, progress=progress)
-    return len(missing)
+    return len(missing) - len(code_cache.uncompiled(missing))
 
 
 def all_kernels() -> list[Kernel[..., Any]]:
@@ -88,8 +92,8 @@ def all_kernels() -> list[Kernel[..., Any]]:
 
 def uncompiled(without: Collection[str] = ()) -> list[str]:
     """Return the names of the kernels whose code is not on the disk, except those of some modules."""
-    names = [kernel.name for kernel in all_kernels() if kernel.name.partition(".")[0] not in without]
-    return [name for name in names if not code_cache.has_code(name)]
+    names = [kernel.name for kernel in all_kernels()]
+    return code_cache.uncompiled([name for name in names if name.partition(".")[0] not in without])
 
 
 def compile_kernels(names: Sequence[str], *, progress: Progress = no_progress) -> None:
@@ -111,34 +115,47 @@ def compile_kernels(names: Sequence[str], *, progress: Progress = no_progress) -
         shares[place].append(name)
         loads[place] += sizes[name]
     done = 0
-    lock = Lock()
-    progress(STAGE, 0, len(names))
+    progress(STAGE, done, len(names))
+    children = [_child(share) for share in shares]
+    try:
+        with DefaultSelector() as selector:
+            for child in children:
+                selector.register(child.stdout, EVENT_READ)  # type: ignore[arg-type]
+            while selector.get_map():
+                for key, _ in selector.select():
+                    data = os.read(key.fd, 1 << 12)
+                    if not data:
+                        selector.unregister(key.fileobj)
+                    for _ in range(data.count(b"\n")):
+                        done += 1
+                        progress(STAGE, done, len(names))
+    finally:
+        for child in children:
+            child.kill()  # if it has not ended, this process was interrupted
+            child.communicate()
 
-    def follow(share: list[str]) -> None:
-        nonlocal done
-        for _ in _compiled_names(share):
-            with lock:
-                done += 1
-                progress(STAGE, done, len(names))
 
-    with ThreadPoolExecutor(count) as threads:
-        list(threads.map(follow, shares))
+def _child(names: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a process that compiles kernels; it prints a line for each, and ends with this one.
 
-
-def _compiled_names(names: Sequence[str]) -> Iterator[str]:
-    """Compile kernels in another process, and yield the name of each when its code is on the disk."""
+    Ctrl-C in a terminal interrupts all its processes: the child inherits the blocked signal, and is killed.
+    """
     command = [sys.executable, "-c", _CHILD.format(path=sys.path), *names]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as child:
-        try:
-            assert child.stdout is not None
-            for line in child.stdout:
-                yield line.strip()
-        finally:
-            child.kill()  # it has ended, or this process was interrupted
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def _compile_here(names: Sequence[str]) -> None:
-    """Compile kernels in this process; print the name of each."""
+    """Compile kernels in this process; print the name of each. End when standard input ends: the parent has it open."""
+
+    def wait() -> None:
+        sys.stdin.buffer.read()
+        os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
     known = {kernel.name: kernel for kernel in all_kernels()}
     for name in names:
         try:

@@ -1,7 +1,8 @@
 """The decorator `dataclass` of the standard library, which makes frozen classes in a third of the time.
 
 A cold search imports some ninety frozen classes. The standard library compiles five methods for each of them, in .7 ms;
-here, only ``__init__`` is compiled, and the other methods are shared.
+here, only ``__init__`` is compiled, and the other methods are shared. `InitVar`, ``field(hash=...)``, own ``__slots__``
+and an own ``__setattr__`` are not known: for these, and outside of termwise, there is the standard library.
 """
 
 from __future__ import annotations
@@ -57,7 +58,12 @@ def _open(bases: list[Any]) -> Iterator[None]:
             params.frozen = True
 
 
-_FACTORY = object()
+class _Factory:
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+_FACTORY = _Factory()
 """Default of a parameter whose value a function makes."""
 
 
@@ -120,8 +126,17 @@ def _repr(self: Any) -> str:
 
 
 def _refuse_setting(self: Any, name: str, value: object) -> None:
-    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+    if _is_frozen(self.__class__, name):
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+    object.__setattr__(self, name, value)
 
 
 def _refuse_deleting(self: Any, name: str) -> None:
-    raise FrozenInstanceError(f"cannot delete field {name!r}")
+    if _is_frozen(self.__class__, name):
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+    object.__delattr__(self, name)
+
+
+def _is_frozen(cls: type, name: str) -> bool:
+    """Return whether an attribute cannot be changed: all of a data class, the fields in other classes that inherit."""
+    return "__dataclass_fields__" in cls.__dict__ or name in {each.name for each in fields(cls)}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -25,9 +28,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path / "no" / "home"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
-    monkeypatch.setattr(
-        compilation, "uncompiled", lambda: [name for name in SOME if not code_cache.has_code(name)]
-    )
+    monkeypatch.setattr(compilation, "uncompiled", lambda: code_cache.uncompiled(SOME))
     return tmp_path / "cache"
 
 
@@ -60,6 +61,83 @@ def test_a_process_that_fails_is_left_out(place: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(compilation, "_CHILD", "raise SystemExit(1)")
     compilation.compile_kernels(SOME, progress=lambda stage, done, total: told.append(done))
     assert told == [0]
+
+
+def test_interruption_ends_the_children(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compilation, "_CHILD", "print(1, flush=True); import time; time.sleep(600)")
+
+    def interrupt(stage: str, done: int, total: int | None) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        compilation.compile_kernels(SOME, progress=interrupt)
+    assert time.monotonic() - begin < 60
+
+
+def test_a_child_ends_with_its_parent(place: Path) -> None:
+    with compilation._child(["retrieval.retrieve_segments"]) as child:
+        assert child.stdin is not None
+        child.stdin.close()
+        assert child.wait(60) == 1
+    assert not list(place.glob("kernels-*/*"))
+
+
+@pytest.mark.parametrize("signals", [signal.SIGTERM, signal.SIGINT])
+def test_signals_end_the_command(place: Path, signals: int) -> None:
+    command = subprocess.Popen([sys.executable, "-m", "termwise", "warm"], stderr=subprocess.PIPE, text=True)
+    time.sleep(2)
+    command.send_signal(signals)
+    _, said = command.communicate(timeout=10)
+    assert command.returncode == 128 + signals
+    assert "Traceback" not in said
+
+
+def test_code_is_written_with_any_umask(place: Path) -> None:
+    before = os.umask(0o002)
+    try:
+        compilation.compile_kernels(SOME[1:2])
+    finally:
+        os.umask(before)
+    assert code_cache.uncompiled(SOME[1:2]) == []
+    assert place.stat().st_mode & 0o777 == 0o700
+
+
+def test_damaged_and_exchanged_files_are_compiled_again(place: Path) -> None:
+    compilation.compile_kernels(SOME)
+    folder = code_cache.writable_folder()
+    assert folder is not None
+    (folder / SOME[0]).write_bytes((folder / SOME[2]).read_bytes())
+    (folder / SOME[1]).write_bytes((folder / SOME[1]).read_bytes()[:100])
+    assert code_cache.uncompiled(SOME) == SOME[:2]
+    assert code_cache.read_code(SOME[0]) == {}
+    assert termwise.warm() == 2
+
+
+def test_other_folders_stay_and_a_given_place_is_filled(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(9):
+        (place / f"kernels-mine{number}").mkdir(parents=True, mode=0o755)
+    compilation.compile_kernels(SOME)
+    assert len(list(place.glob("kernels-mine*"))) == 9
+    monkeypatch.setenv("XDG_CACHE_HOME", str(place.parent))
+    monkeypatch.setenv("TERMWISE_CACHE", str(tmp_path / "image"))
+    assert code_cache.uncompiled(SOME) == SOME
+
+
+@pytest.mark.parametrize("bad", ["x" * 300, "/dev/null/inside", "a\n/b"])
+def test_a_place_that_cannot_be_used_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad: str
+) -> None:
+    monkeypatch.setattr(code_cache, "places", lambda: iter([Path(bad), tmp_path / "good"]))
+    monkeypatch.chdir(tmp_path)
+    assert code_cache.is_empty()
+    assert code_cache.read_code(SOME[0]) == {}
+    assert code_cache.uncompiled(SOME) == SOME
+    compilation_folder = code_cache.writable_folder()
+    assert compilation_folder is not None
 
 
 def test_without_a_folder_that_can_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

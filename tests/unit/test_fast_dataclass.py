@@ -84,6 +84,15 @@ def test_nothing_can_be_set_or_deleted(made):
         del point.x
 
 
+def test_other_attributes_of_classes_that_inherit(made):
+    heir = type("Heir", (made[0],), {})(1)
+    heir.other = 3
+    assert heir.other == 3
+    with pytest.raises(FrozenInstanceError):
+        heir.x = 2
+    del heir.other
+
+
 def test_functions_of_the_standard_library(made):
     point_class, _, _ = made
     point = point_class(1)
@@ -92,6 +101,7 @@ def test_functions_of_the_standard_library(made):
     assert [each.name for each in fields(point_class)] == ["x", "y", "tags", "hidden", "size"]
     assert copy.deepcopy(point) == point
     assert list(inspect.signature(point_class).parameters) == ["x", "y", "tags", "hidden"]
+    assert "tags: 'list[str]' = <factory>" in str(inspect.signature(point_class))
     assert point_class.__match_args__ == ("x", "y", "tags", "hidden")
 
 

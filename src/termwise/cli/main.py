@@ -142,6 +142,9 @@ def run(arguments: list[str] | None = None) -> int:
         known = _options_of(sys.argv[1:] if arguments is None else arguments)
         print(f"termwise: {error.render(partial(spell, known=known))}", file=sys.stderr)
         return error.exit_code
+    except ImportError as error:
+        print(f"termwise: a library that it needs cannot be imported: {error_text(error)}", file=sys.stderr)
+        return 4
     except Exception:
         traceback.print_exc()
         print(

@@ -36,7 +36,7 @@ def may_be_terminal() -> bool:
 def plain_columns() -> int:
     """Return the width of results that do not go to a terminal."""
     columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdecimal() and int(columns) > 0 else 120
+    return int(columns) if re.fullmatch("[1-9][0-9]{0,5}", columns) else 120
 
 
 def stdout() -> Console:

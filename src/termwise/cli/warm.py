@@ -19,13 +19,14 @@ def command(as_json: JsonFlag = False) -> None:
 
     termwise warm
     """
-    from termwise.compilation import warm
-    from termwise.kernels.code_cache import writable_folder
+    from termwise.compilation import all_kernels, warm
+    from termwise.kernels.code_cache import folder_of, writable_folder
 
     begin = time.perf_counter()
     with progress_bar() as progress:
         number = warm(progress=progress)
-    folder, seconds = writable_folder(), time.perf_counter() - begin
+    seconds = time.perf_counter() - begin
+    folder = writable_folder() if number else folder_of(all_kernels()[0].name)
     if as_json:
         print_json({"compiled": number, "folder": str(folder), "seconds": round(seconds, 1)})
     elif number:

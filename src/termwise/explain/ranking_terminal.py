@@ -129,6 +129,7 @@ def _ranking_lines(
     indent = rank_width + score_width + 4
     if columns < indent + 24:
         indent = 2
+    room = max(1, columns - indent)
     for position, (doc_id, score) in enumerate(zip(ranking.doc_ids, written, strict=True)):
         head = StyledLine(
             (f"{position + 1:>{rank_width},}", "dim"),
@@ -140,9 +141,9 @@ def _ranking_lines(
         if position < len(details):
             below.append(StyledLine((legible_line(details[position]), "dim")))
         if position < len(explanations):
-            below += _below(explanations[position], columns - indent, plain, explain)
+            below += _below(explanations[position], room, plain, explain)
         for line in below:
-            for part in line.wrapped(columns - indent):
+            for part in line.wrapped(room):
                 yield StyledLine(" " * indent).joined(part)
 
 

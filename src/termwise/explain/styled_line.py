@@ -82,7 +82,7 @@ class StyledLine:
         return self._lines(columns, between_words=False)
 
     def _lines(self, columns: int, *, between_words: bool) -> list[StyledLine]:
-        plain, first, lines = self.plain, 0, []
+        plain, first, lines, columns = self.plain, 0, [], max(1, columns)
         cells = cells_before(plain)
         while cells[-1] - cells[first] > columns:
             last = max(first + 1, bisect_right(cells, cells[first] + columns) - 1)

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -31,56 +32,60 @@ KEPT = 4
 _DIGEST = 32
 
 
-def has_code(name: str) -> bool:
-    """Return whether there is a file for a kernel, in a place that can be trusted."""
-    return any((folder / name).exists() and _is_private(folder) for folder in _folders())
+def uncompiled(names: Iterable[str]) -> list[str]:
+    """Return the kernels without intact code in the first place that can be written, or in one before it."""
+    folders = _folders()
+    if (target := writable_folder()) is not None:
+        folders = folders[: folders.index(target) + 1]
+    return [name for name in names if not any(_data(folder, name) for folder in folders)]
+
+
+def folder_of(name: str) -> Path | None:
+    """Return the folder with intact code of a kernel; None if there is none."""
+    return next((folder for folder in _folders() if _data(folder, name)), None)
 
 
 def is_empty() -> bool:
     """Return whether no kernel has been compiled for this version and processor."""
-    return not any(folder.exists() for folder in _folders())
+    return not any(map(_is_private, _folders()))
 
 
 def read_code(name: str) -> dict[str, Any]:
     """Return the code of a kernel by the text of its signature, empty if there is none that is intact."""
     for folder in _folders():
-        if _is_private(folder):
-            with suppress(OSError):
-                data = (folder / name).read_bytes()
-                if sha256(data[_DIGEST:]).digest() == data[:_DIGEST]:
-                    with suppress(Exception):  # of a class that cannot be found, for example
-                        code: dict[str, Any] = pickle.loads(data[_DIGEST:])
-                        return code
+        if data := _data(folder, name):
+            with suppress(Exception):  # of a class that cannot be found, for example
+                code = pickle.loads(data)
+                if isinstance(code, dict):
+                    return code
     return {}
 
 
-def write_code(name: str, code: dict[str, Any]) -> bool:
-    """Write the code of a kernel in the first place that can be written; return whether there is one."""
+def write_code(name: str, code: dict[str, Any]) -> None:
+    """Write the code of a kernel in the first place that can be written, if there is one."""
     from numba.core import serialize
 
     dumps: Any = serialize.dumps
     data = dumps(code)
     folder = writable_folder()
     if folder is None:
-        return False
+        return
     temporary = folder / f".{name}.{os.urandom(4).hex()}"
-    try:
-        temporary.write_bytes(sha256(data).digest() + data)
-        temporary.replace(folder / name)
-    except OSError:  # a full disk, for example
-        return False
-    finally:
-        with suppress(OSError):
+    with suppress(OSError):  # a full disk, for example
+        try:
+            temporary.write_bytes(_checksum(name, data) + data)
+            temporary.replace(folder / name)
+        finally:
             temporary.unlink(missing_ok=True)
-    return True
 
 
 def writable_folder() -> Path | None:
     """Return the folder for new code, which is made if it does not exist; None if no place can be written."""
     for folder in _folders():
         with suppress(OSError):
-            if not folder.exists():
-                folder.mkdir(mode=0o700, parents=True)
+            if not folder.is_dir():
+                folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                folder.mkdir(mode=0o700, exist_ok=True)
                 _remove_old(folder.parent)
             if _is_private(folder) and os.access(folder, os.W_OK):
                 return folder
@@ -126,6 +131,21 @@ def _key() -> str:
     return digest.hexdigest()[:16]
 
 
+def _data(folder: Path, name: str) -> bytes:
+    """Return the intact content of a file without its checksum; empty if there is none in a folder to be trusted."""
+    if not _is_private(folder):
+        return b""
+    try:
+        data = (folder / name).read_bytes()
+    except OSError:
+        return b""
+    return data[_DIGEST:] if data[:_DIGEST] == _checksum(name, data[_DIGEST:]) else b""
+
+
+def _checksum(name: str, data: bytes) -> bytes:
+    return sha256(name.encode() + b"\0" + data).digest()
+
+
 def _is_private(folder: Path) -> bool:
     """Return whether only this user and the administrator can write a folder and the one that it is in."""
     for each in (folder, folder.parent):
@@ -143,6 +163,7 @@ def _remove_old(place: Path) -> None:
     from shutil import rmtree
 
     with suppress(OSError):
-        found = sorted(place.glob("kernels-*"), key=lambda folder: folder.stat().st_mtime, reverse=True)
+        ours = [folder for folder in place.iterdir() if re.fullmatch("kernels-[0-9a-f]{16}", folder.name)]
+        found = sorted(ours, key=lambda folder: folder.stat().st_mtime, reverse=True)
         for folder in found[KEPT + 1 :]:
             rmtree(folder, ignore_errors=True)

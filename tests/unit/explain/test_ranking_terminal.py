@@ -12,7 +12,7 @@ from tests.unit.explain.test_explanation_text import small_terms
 from termwise.errors import ParameterError
 from termwise.explain.explanation_html import explanation_html
 from termwise.explain.explanation_terminal import explanation_renderable
-from termwise.explain.ranking_terminal import ranking_renderable, sum_parts
+from termwise.explain.ranking_terminal import ranking_lines, ranking_renderable, sum_parts
 from termwise.records import Ranking
 
 
@@ -52,6 +52,14 @@ def test_a_ranking_with_sums():
         "           + lists 1.37 ≈ 9.59",
         "2  0.5000  bisect",
     ]
+
+
+@pytest.mark.parametrize("width", [-3, 0, 1, 2, 3])
+def test_a_terminal_too_narrow_for_anything(width):
+    ranking, explanations = ranked()
+    assert list(
+        ranking_lines(ranking, explanations, columns=width, plain=True, explain=True, details=["", "a b"])
+    )
 
 
 @pytest.mark.parametrize("width", [12, 20, 34, 60, 100])
