@@ -151,7 +151,7 @@ def test_without_a_folder_that_can_be_written(monkeypatch: pytest.MonkeyPatch, t
 def test_command(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["warm"]) == 0
     first = capsys.readouterr().out
-    assert first.startswith("compiled 3 kernels in ")
+    assert first.startswith("compiled 3 numerical functions in ")
     assert str(place) in first
     assert run(["warm", "--json"]) == 0
     assert capsys.readouterr().out.startswith('{"compiled": 0, "folder": ')

@@ -83,13 +83,21 @@ def writable_folder() -> Path | None:
     """Return the folder for new code, which is made if it does not exist; None if no place can be written."""
     for folder in _folders():
         with suppress(OSError):
+            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not _is_own(folder.parent):
+                continue
             if not folder.is_dir():
-                folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                folder.mkdir(mode=0o700, exist_ok=True)
+                folder.mkdir(mode=0o700)
                 _remove_old(folder.parent)
-            if _is_private(folder) and os.access(folder, os.W_OK):
+            if _is_own(folder) and os.access(folder, os.W_OK):
                 return folder
     return None
+
+
+def unused_place() -> Path | None:
+    """Return the place that the environment names, if code cannot be written there."""
+    folder, given = writable_folder(), os.environ.get(VARIABLE)
+    return Path(given) if given and (folder is None or folder.parent != Path(given)) else None
 
 
 def places() -> Iterator[Path]:
@@ -148,14 +156,16 @@ def _checksum(name: str, data: bytes) -> bytes:
 
 def _is_private(folder: Path) -> bool:
     """Return whether only this user and the administrator can write a folder and the one that it is in."""
-    for each in (folder, folder.parent):
-        try:
-            found = each.stat()
-        except OSError:
-            return False
-        if found.st_uid not in (0, os.geteuid()) or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            return False
-    return True
+    return _is_own(folder) and _is_own(folder.parent)
+
+
+def _is_own(folder: Path) -> bool:
+    """Return whether only this user and the administrator can write a folder."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return False
+    return found.st_uid in (0, os.geteuid()) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _remove_old(place: Path) -> None:

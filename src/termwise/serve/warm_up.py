@@ -15,6 +15,7 @@ from pathlib import Path
 from termwise.compilation import all_kernels, compile_kernels, uncompiled
 from termwise.errors import StorageError
 from termwise.indexing import build_index, open_writer
+from termwise.kernels.code_cache import VARIABLE, unused_place
 from termwise.records import Document
 from termwise.search import Search
 from termwise.search.opening import open_searcher
@@ -37,13 +38,15 @@ def compile_served() -> None:
     missing = uncompiled(OFFLINE)
     if not missing:
         return
+    if (place := unused_place()) is not None:
+        logger.warning("%s is not used: %s is no folder that only this user can write", VARIABLE, place)
     logger.info(
-        "compiling %s kernels, which happens once for this machine and this version of termwise; requests wait",
+        "compiling %s numerical functions for this machine, once for a version of termwise; then the service listens",
         len(missing),
     )
     begin = time.monotonic()
     compile_kernels(missing)
-    logger.info("compiled in %.0f s", time.monotonic() - begin)
+    logger.info("compiled %s numerical functions in %.0f s", len(missing), time.monotonic() - begin)
 
 
 def load_search_kernels() -> None:
