@@ -3,13 +3,31 @@
 onnxruntime is imported when a network is loaded.
 """
 
-from termwise.encode.block_encoding import encoded_blocks
-from termwise.encode.document_encoder import DocumentEncoder
-from termwise.encode.encoder_folder import EncoderFolder, shipped_encoders
-from termwise.encode.encoder_manifest import EncoderFile, EncoderManifest, ExpansionRecord, SpecialIds
-from termwise.encode.expansion import Expansion
-from termwise.encode.open_encoder import open_document_encoder, open_query_encoder
-from termwise.encode.tilde import TildeQueryEncoder
+from typing import TYPE_CHECKING
+
+from termwise.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from termwise.encode.block_encoding import encoded_blocks
+    from termwise.encode.document_encoder import DocumentEncoder
+    from termwise.encode.encoder_folder import EncoderFolder, shipped_encoders
+    from termwise.encode.encoder_manifest import EncoderFile, EncoderManifest, ExpansionRecord, SpecialIds
+    from termwise.encode.expansion import Expansion
+    from termwise.encode.open_encoder import open_document_encoder, open_query_encoder
+    from termwise.encode.tilde import TildeQueryEncoder
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "block_encoding": "encoded_blocks",
+            "document_encoder": "DocumentEncoder",
+            "encoder_folder": "EncoderFolder shipped_encoders",
+            "encoder_manifest": "EncoderFile EncoderManifest ExpansionRecord SpecialIds",
+            "expansion": "Expansion",
+            "open_encoder": "open_document_encoder open_query_encoder",
+            "tilde": "TildeQueryEncoder",
+        },
+    )
 
 __all__ = [
     "DocumentEncoder",
@@ -25,7 +43,3 @@ __all__ = [
     "open_query_encoder",
     "shipped_encoders",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
 from typing import Any, cast
 
@@ -299,6 +298,8 @@ def _check_self_contained(path: Path) -> None:
 
 
 def _version() -> str:
+    from importlib import metadata
+
     try:
         return metadata.version("onnxruntime")
     except metadata.PackageNotFoundError:  # installed as onnxruntime-gpu or another build

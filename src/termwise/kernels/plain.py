@@ -208,18 +208,23 @@ def score_rows(
 
 
 def score(starts: Array, rows: Array, scales: Array, digits: Array, bits: int, scores: Array) -> None:
-    """See `dense_retrieval.score`; a product of a row of digits and a window is below 2**53, and exact as float64."""
+    """See `dense_retrieval.score`; the digits are split, so that products with a window are exact as float32."""
     scores[:] = -np.inf
     if not len(scores) or not len(rows):
         return
     values = np.empty(len(rows))
-    factors = digits.T.astype(np.float64)
+    low = ((digits.astype(np.int64) + 128) & 255) - 128
+    high = (digits.astype(np.int64) - low) >> 8
+    shifts = [bits * place + more for more in (0, 8) for place in range(len(digits))]
+    halves = np.concatenate([low, high]).T
+    number: Any = np.float32 if 128 * np.abs(halves).sum(axis=0).max() < 1 << 24 else np.float64
+    factors = halves.astype(number)
     step = max(1, AT_ONCE // max(1, digits.shape[1]))
     for begin in range(0, len(rows), step):
-        parts = (rows[begin : begin + step].astype(np.float64) @ factors).astype(np.int64)
+        parts = (rows[begin : begin + step].astype(number) @ factors).astype(np.int64)
         total = np.zeros(len(parts), dtype=np.int64)
-        for place in range(parts.shape[1]):
-            total += parts[:, place] << (bits * place)
+        for place, shift in enumerate(shifts):
+            total += parts[:, place] << shift
         values[begin : begin + step] = total.astype(np.float64) * scales[begin : begin + step]
     owners = np.searchsorted(starts[1:-1], np.arange(len(rows)), side="right")
     firsts = np.flatnonzero(np.diff(owners, prepend=-1))

@@ -226,7 +226,10 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
     """
     options = spec.options
     base = spec.name.partition("+")[0]
-    if base not in _WORDS and base not in analyzer_names() and (make := _own_maker(spec.name)) is not None:
+    is_known = (
+        base in _WORDS or base in _PIECES or base in analyzer_names()
+    )  # the names of all import many modules
+    if not is_known and (make := _own_maker(spec.name)) is not None:
         return _made(make, spec)
     if spec.name in _LIBRARIES:
         from termwise.text.library_analyzer import LibraryAnalyzer

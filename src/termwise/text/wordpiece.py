@@ -292,7 +292,8 @@ def _read_vocabulary(data: bytes) -> Tokenizer:
             expected=f"a WordPiece vocabulary, one piece per line, with {_UNKNOWN}",
             seen=f"no {_UNKNOWN}",
         )
-    cased = [piece for piece in lines if piece not in _SPECIAL and re.match("(##)?[A-Z]", piece)]
+    upper = re.findall("(?m)^(?:##)?[A-Z].*$", "\n".join(lines))
+    cased = [piece for piece in upper if piece not in _SPECIAL]
     if len(cased) > _CASED_SHARE * len(lines):
         raise MalformedRecordError(
             "a vocabulary with upper-case pieces does not determine the normalisation",
