@@ -152,7 +152,8 @@ def _compile_here(names: Sequence[str]) -> None:
     """Compile kernels in this process; print the name of each. End when standard input ends: the parent has it open."""
 
     def wait() -> None:
-        sys.stdin.buffer.read()
+        while os.read(0, 1):  # not by a buffer, whose lock would keep Python from ending
+            pass
         os._exit(1)
 
     Thread(target=wait, daemon=True).start()

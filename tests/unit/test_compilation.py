@@ -40,12 +40,13 @@ def test_every_kernel_that_python_calls_is_listed() -> None:
     assert len(names) == len(compilation.all_kernels())
 
 
-def test_kernels_are_compiled_once(place: Path) -> None:
+def test_kernels_are_compiled_once(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     told: list[tuple[str, int, int | None]] = []
     assert termwise.warm(progress=lambda *given: told.append(given)) == 3
     assert told == [("compile", done, 3) for done in range(4)]
     assert sorted(path.name for path in place.glob("kernels-*/*")) == sorted(SOME)
     assert termwise.warm() == 0
+    assert capfd.readouterr().err == ""
 
 
 def test_two_processes_that_compile_at_once_do_no_harm(place: Path) -> None:

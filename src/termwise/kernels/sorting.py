@@ -8,6 +8,9 @@ import numpy as np
 
 from termwise.kernels.jit import Array, compiled
 
+RUN = 16
+"""Number of values that are sorted by insertion."""
+
 
 @compiled
 def copy_of(values: Array, size: Any, room: Any) -> Array:
@@ -23,26 +26,53 @@ def copy_of(values: Array, size: Any, room: Any) -> Array:
 
 @compiled
 def descending(values: Array, first: Any, last: Any) -> Array:
-    """Return the positions ``first:last``, largest value first, equal ones in their order: a merge sort."""
+    """Return the positions ``first:last``, largest value first, equal ones in their order.
+
+    It is a merge sort of runs that insertion has sorted.
+    """
     count = last - first
     given = np.empty(count, dtype=np.int64)
+    for begin in range(0, count, RUN):
+        for i in range(begin, min(begin + RUN, count)):
+            value = values[first + i]
+            place = i
+            while place > begin and values[given[place - 1]] < value:
+                given[place] = given[place - 1]
+                place -= 1
+            given[place] = first + i
     merged = np.empty(count, dtype=np.int64)
-    for i in range(count):
-        given[i] = first + i
-    width: Any = np.int64(1)
+    width: Any = np.int64(RUN)
     while width < count:
         for begin in range(0, count, 2 * width):
             middle = min(begin + width, count)
             end = min(begin + 2 * width, count)
             left = begin
             right = middle
-            for place in range(begin, end):
-                if left < middle and (right >= end or values[given[left]] >= values[given[right]]):
-                    merged[place] = given[left]
-                    left += 1
-                else:
-                    merged[place] = given[right]
-                    right += 1
+            place = begin
+            if right < end:
+                one = values[given[left]]
+                other = values[given[right]]
+                while True:
+                    if one >= other:
+                        merged[place] = given[left]
+                        left += 1
+                        place += 1
+                        if left == middle:
+                            break
+                        one = values[given[left]]
+                    else:
+                        merged[place] = given[right]
+                        right += 1
+                        place += 1
+                        if right == end:
+                            break
+                        other = values[given[right]]
+            for i in range(left, middle):
+                merged[place] = given[i]
+                place += 1
+            for i in range(right, end):
+                merged[place] = given[i]
+                place += 1
         given, merged = merged, given
         width *= 2
     return given
