@@ -49,6 +49,26 @@ def test_kernels_are_compiled_once(place: Path, capfd: pytest.CaptureFixture[str
     assert capfd.readouterr().err == ""
 
 
+SMALL = """
+import sys
+import termwise
+from termwise.kernels.jit import compiled_names
+
+documents = [termwise.Document(str(n), f"green tea pot {n}", {"n": n}) for n in range(300)]
+searcher = termwise.build_index(documents, sys.argv[1], store_text=True)
+assert searcher.rank("tea 17", k=3, filter="n < 50").doc_ids[0] == "17"
+with termwise.open_writer(sys.argv[1]) as writer:
+    writer.add([termwise.Document("new", "black tea")])
+assert searcher.refresh().rank("black", k=3).doc_ids == ("new",)
+assert "numba" not in sys.modules and not compiled_names
+"""
+
+
+def test_a_small_collection_needs_no_compiled_code(place: Path, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", SMALL, str(tmp_path / "index")], check=True)
+    assert not place.exists()
+
+
 def test_two_processes_that_compile_at_once_do_no_harm(place: Path) -> None:
     program = f"from termwise import compilation; compilation.compile_kernels({SOME!r})"
     both = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(2)]
