@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache, partial
 from importlib import resources
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -222,20 +222,7 @@ def _source(spec: AnalyzerSpec) -> tuple[str, bytes]:
 
 @lru_cache(maxsize=8)
 def _assembled(kind: str, data: bytes) -> _Assembled:
-    tokenizer = _read_tokenizer(data) if kind == _TOKENIZER_JSON else _read_vocabulary(data)
-    numbers: Mapping[str, int] = tokenizer.get_vocab(with_added_tokens=True)
-    tokens = sorted(numbers, key=numbers.__getitem__)
-    for number, token in enumerate(tokens):
-        if numbers[token] != number:
-            raise _malformed(
-                kind,
-                expected="token ids 0, 1, 2, ... without gaps and repetitions",
-                seen=f"id {numbers[token]} of {token!r} where {number} should be",
-            )
-    if tokenizer.model.unk_token not in numbers:
-        raise _malformed(
-            kind, expected=f"the unknown token {tokenizer.model.unk_token!r}", seen="no such token"
-        )
+    tokenizer, tokens = _read_tokenizer(data) if kind == _TOKENIZER_JSON else _read_vocabulary(data)
     special = tuple(token.content for token in tokenizer.get_added_tokens_decoder().values())
     pieces = WordCache(partial(_encoded, tokenizer)) if _cuts_by_unit(tokenizer) else None
     return _Assembled(tokenizer, Vocabulary(tokens), special, pieces)
@@ -251,7 +238,28 @@ def _cuts_by_unit(tokenizer: Tokenizer) -> bool:
     )
 
 
-def _read_tokenizer(data: bytes) -> Tokenizer:
+def _read_tokenizer(data: bytes) -> tuple[Tokenizer, list[str]]:
+    """Return a tokenizer, and its tokens in the order of their numbers."""
+    tokenizer = _loaded(data)
+    numbers: Mapping[str, int] = tokenizer.get_vocab(with_added_tokens=True)
+    tokens = sorted(numbers, key=numbers.__getitem__)
+    for number, token in enumerate(tokens):
+        if numbers[token] != number:
+            raise _malformed(
+                _TOKENIZER_JSON,
+                expected="token ids 0, 1, 2, ... without gaps and repetitions",
+                seen=f"id {numbers[token]} of {token!r} where {number} should be",
+            )
+    if tokenizer.model.unk_token not in numbers:
+        raise _malformed(
+            _TOKENIZER_JSON,
+            expected=f"the unknown token {tokenizer.model.unk_token!r}",
+            seen="no such token",
+        )
+    return tokenizer, tokens
+
+
+def _loaded(data: bytes) -> Tokenizer:
     expected = "a tokenizer.json of the tokenizers library with a WordPiece model"
     try:
         kind = model_type(data)
@@ -264,7 +272,8 @@ def _read_tokenizer(data: bytes) -> Tokenizer:
     )
 
 
-def _read_vocabulary(data: bytes) -> Tokenizer:
+def _read_vocabulary(data: bytes) -> tuple[Tokenizer, list[str]]:
+    """Return a tokenizer, and its tokens in the order of their numbers, which is that of the lines."""
     try:
         lines = data.decode("utf-8").replace("\r\n", "\n").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
@@ -272,20 +281,9 @@ def _read_vocabulary(data: bytes) -> Tokenizer:
         raise MalformedRecordError.at(
             _VOCAB_TXT, line, expected="UTF-8", seen=repr(data[error.start : error.start + 8])
         ) from error
-    numbers: dict[str, int] = {}
-    for number, piece in enumerate(lines):
-        if piece in numbers:
-            raise DuplicateIdError(
-                "a piece is listed twice in a vocabulary",
-                facts=[
-                    ("file", _VOCAB_TXT),
-                    ("lines", f"{numbers[piece] + 1} and {number + 1}"),
-                    ("piece", piece),
-                ],
-            )
-        if not piece:
-            raise MalformedRecordError.at(_VOCAB_TXT, number + 1, expected="a piece", seen="an empty line")
-        numbers[piece] = number
+    numbers = dict(zip(lines, range(len(lines)), strict=True))
+    if len(numbers) < len(lines) or "" in numbers:
+        _refuse_lines(lines)
     if _UNKNOWN not in numbers:
         raise _malformed(
             _VOCAB_TXT,
@@ -311,7 +309,26 @@ def _read_vocabulary(data: bytes) -> Tokenizer:
     tokenizer.add_special_tokens(
         [AddedToken(token, normalized=False) for token in _SPECIAL if token in numbers]
     )
-    return tokenizer
+    return tokenizer, lines
+
+
+def _refuse_lines(lines: Sequence[str]) -> NoReturn:
+    """Raise the error for the first line that is empty or repeated."""
+    numbers: dict[str, int] = {}
+    for number, piece in enumerate(lines):
+        if not piece:
+            raise MalformedRecordError.at(_VOCAB_TXT, number + 1, expected="a piece", seen="an empty line")
+        if piece in numbers:
+            break
+        numbers[piece] = number
+    raise DuplicateIdError(
+        "a piece is listed twice in a vocabulary",
+        facts=[
+            ("file", _VOCAB_TXT),
+            ("lines", f"{numbers[piece] + 1} and {number + 1}"),
+            ("piece", piece),
+        ],
+    )
 
 
 def _malformed(name: str, *, expected: str, seen: str) -> MalformedRecordError:
