@@ -181,6 +181,15 @@ def _terminated(number: int, _: object) -> None:
     raise SystemExit(128 + number)
 
 
+def _repeat_interruption(lost: Any) -> None:
+    """Send a signal again whose exception was lost, as in the functions that the compiler calls."""
+    if isinstance(lost.exc_value, KeyboardInterrupt | SystemExit):
+        number = signal.SIGINT if isinstance(lost.exc_value, KeyboardInterrupt) else signal.SIGTERM
+        threading.Timer(0.1, os.kill, (os.getpid(), number)).start()
+    else:
+        sys.__unraisablehook__(lost)
+
+
 class _Stderr(io.FileIO):
     """Standard error that drops what it cannot write, so that a full disk does not change the exit status."""
 
@@ -209,6 +218,7 @@ def script() -> None:
             buffer, encoding=stderr.encoding, errors=stderr.errors, line_buffering=True
         )
     signal.signal(signal.SIGTERM, _terminated)
+    sys.unraisablehook = _repeat_interruption
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     status = run()

@@ -729,6 +729,36 @@ def test_the_first_compilation_on_a_machine_is_noted(monkeypatch, tmp_path, caps
         assert working_seconds() - working <= time.perf_counter() - clock - spent
 
 
+LOST = """
+import ctypes, os, signal, sys, time
+from termwise.cli import main
+
+@ctypes.CFUNCTYPE(None)
+def callback():
+    os.kill(os.getpid(), int(sys.argv[1]))
+    time.sleep(0.01)
+
+def work(**_):
+    callback()
+    time.sleep(30)
+
+main.app = work
+main.script()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_interruption_in_a_callback_of_a_library_is_not_lost(number):
+    done = subprocess.run(
+        [sys.executable, "-c", LOST, str(int(number))],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (128 + number, "")
+
+
 def test_interruption_exits_with_130(monkeypatch, index):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
