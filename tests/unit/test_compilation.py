@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -107,10 +108,15 @@ def test_a_child_ends_with_its_parent(place: Path) -> None:
 
 @pytest.mark.parametrize("signals", [signal.SIGTERM, signal.SIGINT])
 def test_signals_end_the_command(place: Path, signals: int) -> None:
-    command = subprocess.Popen([sys.executable, "-m", "termwise", "warm"], stderr=subprocess.PIPE, text=True)
-    time.sleep(2)
-    command.send_signal(signals)
-    _, said = command.communicate(timeout=10)
+    words = [sys.executable, "-m", "termwise", "warm"]
+    usual = partial(signal.signal, signal.SIGINT, signal.default_int_handler)  # a background job ignores it
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, preexec_fn=usual) as command:
+        try:
+            time.sleep(2)
+            command.send_signal(signals)
+            _, said = command.communicate(timeout=20)
+        finally:
+            command.kill()
     assert command.returncode == 128 + signals
     assert "Traceback" not in said
 

@@ -123,7 +123,9 @@ class ServedIndex:
         """Search once, so that the first requests do not wait for tables that an index makes when they are needed."""
         searcher = self.opened
         searcher.rank("the first search", k=10)
-        searcher.did_you_mean("frist serch")
+        if searcher.backend.suggesting.similar_terms is not None:
+            searcher.search(Search("frist serch", fuzzy=True, prefix=True)).did_you_mean()
+            searcher.complete("se")
         if len(searcher.index):
             doc_id = searcher.index.doc_id(0)
             searcher.rank("the first search", k=10, candidates=[doc_id])

@@ -108,7 +108,6 @@ def serve(
         app,
         factory=workers > 1,
         http=BoundedProtocol,
-        ws="none",
         workers=workers,
         log_config=None,
         access_log=False,

@@ -743,6 +743,7 @@ def work(**_):
     time.sleep(30)
 
 main.app = work
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
 main.script()
 """
 
