@@ -171,7 +171,7 @@ def main(given: Sequence[str] | None = None) -> None:
     units = [seconds for seconds, _ in taken[UNIT]]
     report: dict[str, Any] = {
         "about": about(("numpy", "numba", "click", "rich")),
-        "documents": arguments.documents,
+        "documents": min(arguments.documents, len(passages)),
     }
     say(f"\n{'':18}{'ms':>8}{'x numpy':>9}{'MB':>7}")
     for name, each in taken.items():
