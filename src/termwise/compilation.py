@@ -108,9 +108,8 @@ def compile_kernels(names: Sequence[str], *, progress: Progress = no_progress) -
     shares: list[list[str]] = [[] for _ in range(count)]
     loads = [0] * count
     sizes = {name: len(known[name].py_func.__code__.co_code) * len(known[name].signatures) for name in names}
-    for name in sorted(
-        names, key=sizes.__getitem__, reverse=True
-    ):  # the longest first, each where least waits
+    longest_first = sorted(names, key=sizes.__getitem__, reverse=True)
+    for name in longest_first:  # each where least waits
         place = loads.index(min(loads))
         shares[place].append(name)
         loads[place] += sizes[name]

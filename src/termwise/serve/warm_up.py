@@ -15,7 +15,7 @@ from pathlib import Path
 from termwise.compilation import all_kernels, compile_kernels, uncompiled
 from termwise.errors import StorageError
 from termwise.indexing import build_index, open_writer
-from termwise.kernels.code_cache import VARIABLE, unused_place
+from termwise.kernels.code_cache import VARIABLE, unused_place, writable_folder
 from termwise.records import Document
 from termwise.search import Search
 from termwise.search.opening import open_searcher
@@ -40,6 +40,11 @@ def compile_served() -> None:
         return
     if (place := unused_place()) is not None:
         logger.warning("%s is not used: %s is no folder that only this user can write", VARIABLE, place)
+    if writable_folder() is None:
+        logger.warning(
+            "no folder can keep compiled code, so that each process compiles; name one in %s", VARIABLE
+        )
+        return
     logger.info(
         "compiling %s numerical functions for this machine, once for a version of termwise; then the service listens",
         len(missing),

@@ -64,6 +64,26 @@ with mock.patch("termwise.serve.warm_up.compile_kernels", compiled):
 """
 
 
+NO_PLACE = """
+import logging, sys
+from unittest import mock
+
+logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
+from termwise.kernels import code_cache
+code_cache.places = lambda: iter([])
+
+with mock.patch("termwise.serve.warm_up.compile_kernels", lambda names: print("compiled in vain")):
+    from termwise.serve.warm_up import compile_served
+    compile_served()
+"""
+
+
+def test_a_service_without_a_folder_for_code_says_so() -> None:
+    done = subprocess.run([sys.executable, "-c", NO_PLACE], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("no folder can keep compiled code")
+    assert "in vain" not in done.stdout
+
+
 def test_a_service_compiles_once_and_says_so(tmp_path: Path) -> None:
     command = [sys.executable, "-c", EMPTY, "", str(tmp_path / "cache")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
