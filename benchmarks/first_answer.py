@@ -220,7 +220,7 @@ def empty_cache(work: Path, texts: Sequence[str]) -> dict[str, float]:
 
 
 def empty_places(folder: str) -> dict[str, str]:
-    """Return the environment with empty folders in place of those for compiled code."""
+    """Return environment variables with which a process finds no compiled code."""
     place = tempfile.mkdtemp(dir=folder)
     return {
         **os.environ,

@@ -24,7 +24,7 @@ MOST_PROCESSES = 4
 """Largest number of processes that compile; each takes up to 400 MB."""
 
 STAGE = "compile"
-"""Name of the stage for progress."""
+"""Name of the stage that the progress callback gets."""
 
 _CHILD = """
 import sys

@@ -48,7 +48,7 @@ else:
 
 @contextmanager
 def _open(bases: list[Any]) -> Iterator[None]:
-    """Take base classes as not frozen: the standard library makes their frozen heirs only with its own methods."""
+    """Mark base classes as not frozen in the block: else `standard` refuses a class that it does not freeze."""
     for params in bases:
         params.frozen = False
     try:
@@ -64,7 +64,7 @@ class _Factory:
 
 
 _FACTORY = _Factory()
-"""Default of a parameter whose value a function makes."""
+"""Default of the parameters of fields with a `default_factory`."""
 
 
 def _init_of(cls: type) -> Callable[..., None]:

@@ -143,7 +143,10 @@ def run(arguments: list[str] | None = None) -> int:
         print(f"termwise: {error.render(partial(spell, known=known))}", file=sys.stderr)
         return error.exit_code
     except ImportError as error:
-        print(f"termwise: a library that it needs cannot be imported: {error_text(error)}", file=sys.stderr)
+        print(
+            f"termwise: a library that termwise needs cannot be imported: {error_text(error)}",
+            file=sys.stderr,
+        )
         return 4
     except Exception:
         traceback.print_exc()

@@ -34,7 +34,7 @@ def may_be_terminal() -> bool:
 
 
 def plain_columns() -> int:
-    """Return the width of results that do not go to a terminal."""
+    """Return the number of columns of output that does not go to a terminal."""
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if re.fullmatch("[1-9][0-9]{0,5}", columns) else 120
 

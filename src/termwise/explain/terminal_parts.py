@@ -20,7 +20,7 @@ def text_of(line: StyledLine) -> Text:
 
 @dataclass(frozen=True)
 class LinesView:
-    """Lines that depend on the width of the console, and on whether it has no colours."""
+    """Lines that are made when their console is known, for its width, and with or without colours."""
 
     lines: Callable[[int, bool], Iterable[StyledLine]]
 

@@ -1,9 +1,9 @@
 """Machine code of the kernels on disk: one file for each kernel, in a folder for all that the code depends on.
 
-The name of the folder is a digest of the sources of the kernels, of the versions of Python, numba and llvmlite, of the
-processor, and of the settings of numba. So code for something else is never read, and a new installation of the same
-version finds the code of the old one. A file is a SHA-256 digest and the pickled code, and is replaced as a whole:
-processes may compile at the same time, and a damaged file is compiled again.
+The name of the folder is a digest of the sources of the kernels, of the versions of Python, numpy, numba and llvmlite,
+of the processor, and of the settings of numba. So code for something else is never read, and a new installation of the
+same version finds the code of the old one. A file is the pickled code after a SHA-256 digest of the kernel's name and
+this code. It is replaced as a whole: processes may compile at the same time, and a damaged file is compiled again.
 
 The folder is in the first of these places that can be written: the one that the environment variable
 ``TERMWISE_CACHE`` names, the user's folder for caches, the folder for temporary files. A folder that other users can
@@ -95,7 +95,7 @@ def writable_folder() -> Path | None:
 
 
 def unused_place() -> Path | None:
-    """Return the place that the environment names, if code cannot be written there."""
+    """Return the folder that `VARIABLE` names if compiled code cannot be written there, else None."""
     folder, given = writable_folder(), os.environ.get(VARIABLE)
     return Path(given) if given and (folder is None or folder.parent != Path(given)) else None
 
@@ -169,7 +169,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def _remove_old(place: Path) -> None:
-    """Remove the code of older versions but the newest."""
+    """Remove the code of older versions, except the `KEPT` newest ones."""
     from shutil import rmtree
 
     with suppress(OSError):

@@ -218,7 +218,7 @@ def variants(signature: str, **types: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def extension(function: Callable[[], None]) -> Callable[[], None]:
-    """Call a function, which teaches numba something, before the first kernel that comes later is compiled."""
+    """Register a function that extends numba; it is called once, before the next compilation of a kernel."""
     _extensions.append(function)
     return function
 

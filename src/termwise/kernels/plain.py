@@ -208,7 +208,7 @@ def score_rows(
 
 
 def score(starts: Array, rows: Array, scales: Array, digits: Array, bits: int, scores: Array) -> None:
-    """See `dense_retrieval.score`; the digits are split, so that products with a window are exact as float32."""
+    """See `dense_retrieval.score`; digits are split into two, so that float32, else float64, is exact."""
     scores[:] = -np.inf
     if not len(scores) or not len(rows):
         return

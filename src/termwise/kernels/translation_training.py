@@ -42,7 +42,7 @@ class Side(NamedTuple):
 
 
 class Postings(NamedTuple):
-    """Rows of a side that contain each term, with numbers of occurrences.
+    """Postings of a side: the rows that contain each term, and the number of occurrences in each.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ def count_tokens(side: Side, times: Array, counts: Array) -> None:
 
 @compiled_for(f"{POSTINGS}, {SIDE}, out(int64[:])")
 def count_updates(postings: Postings, side: Side, work: Array) -> int:
-    """Count the operations of one step.
+    """Count the operations of one step of expectation maximisation.
 
     Parameters
     ----------

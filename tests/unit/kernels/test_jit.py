@@ -32,7 +32,7 @@ def new_kernel(*signatures: str) -> Kernel[[float], float]:
 
 
 def compilations(function: Callable[[], object]) -> list[str]:
-    """Return an item if a function compiles a kernel."""
+    """Return a list with one item if a function compiles a kernel, else an empty list."""
     found: list[str] = []
     with on_compilation(lambda: found.append("compiled")):
         function()
