@@ -182,8 +182,9 @@ def index_encoded(
         encoder = TrimmedEncoder(documents, folder, model, threads=threads, precision=precision)
     else:
         network = open_document_encoder(model, threads=threads, precision=precision)
-        kept = blocks_folder(folder, network)
-        encoder = TimedEncoder(network, kept.with_suffix(".json"))
+        blocks = blocks_folder(folder, network)
+        kept = blocks if model.runs_network else None
+        encoder = TimedEncoder(network, blocks.with_suffix(".json"))
     description = encoder_description(
         model=model.name,
         parameters=model.parameters(),

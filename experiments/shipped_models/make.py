@@ -84,8 +84,8 @@ VARIANTS: dict[str, EncoderKind] = {"tildev2-distilled": "tildev2", "splade-doc-
 """Kind of each other training."""
 NAMES = (*KINDS, *VARIANTS)
 SIZES = ("cpu", "gpu")
-TABLE, LOOKUP = "model1", "lookup"
-"""Sections of the translation table and of the lookup encoder in ``card.toml``, see ``make_table.py`` and
+TABLE, LOOKUPS = "model1", ("lookup", "granite")
+"""Sections of the translation table and of the lookup encoders in ``card.toml``, see ``make_table.py`` and
 ``make_lookup.py``."""
 BASE = "all-MiniLM-L6-v2"
 """Name of the base encoder in manifests."""
@@ -415,7 +415,7 @@ def curve(name: str, given: argparse.Namespace) -> None:
 def card(name: str, size: str | None = None) -> dict[str, Any]:
     """Read the facts of a model card beyond the training; without a size, those of every size."""
     facts = tomllib.loads((HERE / "card.toml").read_text())
-    own = {part: facts.pop(part) for part in (*NAMES, *SIZES, TABLE, LOOKUP)}
+    own = {part: facts.pop(part) for part in (*NAMES, *SIZES, TABLE, *LOOKUPS)}
     of_size = {} if size is None else own[size]["reasons"]
     reasons = {**facts["reasons"], **of_size, **own[name].get("reasons", {})}
     return {**facts, **own[kind_of(name)], "reasons": reasons}

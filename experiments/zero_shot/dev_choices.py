@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import record
-from plan import ALPHA, AS_SHIPPED, WEIGHTS, Choices, Chosen, Plan, SettingChoice
+from plan import ALPHA, AS_SHIPPED, FEEDBACK, WEIGHTS, Choices, Chosen, Plan, SettingChoice
 from systems import Bench, Tools
 
 from termwise.errors import ParameterError
+from termwise.search import Feedback
 
 
 def choose(plan: Plan, benches: Mapping[str, Bench], tools: Tools, names: Sequence[str]) -> Choices:
@@ -55,6 +56,16 @@ def choose(plan: Plan, benches: Mapping[str, Bench], tools: Tools, names: Sequen
             tried = weights_grid(len(plan.systems[name].mix), plan.weights_step)
             means, each = _mixtures(plan, benches, choices, name, tried)
             choices = choices.with_one(_shares(plan, name, WEIGHTS, tried, means, each))
+        if plan.systems[name].feedback:
+            pairs = [list(pair) for pair in plan.feedback]
+            weights = choices.weights[name]
+            found = [
+                _mixtures(plan, benches, choices, name, [weights], Feedback(int(documents), weight))
+                for documents, weight in pairs
+            ]
+            means = [one for (one,), _ in found]
+            each = {one: [column[one][0] for _, column in found] for one in benches}
+            choices = choices.with_one(_shares(plan, name, FEEDBACK, pairs, means, each))
     return choices
 
 
@@ -146,13 +157,15 @@ def _mixtures(
     choices: Choices,
     name: str,
     tried: Sequence[Sequence[float]],
+    feedback: Feedback | None = None,
 ) -> tuple[list[float], dict[str, list[float]]]:
     """Return the macro mean and the mean of each collection, with each of the weights."""
     each: dict[str, list[float]] = {}
     for collection, bench in benches.items():
         chosen = bench.with_choices(choices)
         each[collection] = [
-            _measured(plan, bench, chosen.mixture(plan.systems[name], weights).run) for weights in tried
+            _measured(plan, bench, chosen.mixture(plan.systems[name], weights, feedback).run)
+            for weights in tried
         ]
     return np.mean(list(each.values()), axis=0).tolist(), each
 

@@ -300,6 +300,8 @@ def inputs_of(
         inputs["alpha"] = choices.alpha[name]
     if name in choices.weights:
         inputs["weights"] = choices.weights[name]
+    if name in choices.feedback:
+        inputs["feedback"] = choices.feedback[name]
     if system.dense:
         inputs["dense"] = dense
     if system.parts:

@@ -22,6 +22,8 @@ ALPHA = "alpha"
 """Name of the share of the first system of an interpolation among the choices."""
 WEIGHTS = "weights"
 """Name of the weights of the parts of a mixture among the choices."""
+FEEDBACK = "feedback"
+"""Name of the feedback of a mixture, documents and weight, among the choices."""
 AS_SHIPPED = "as-shipped"
 """Value of a setting that stands for the default of the encoder."""
 NETWORKS = ("tilde", "tildev2", "splade-doc", "lookup")
@@ -55,6 +57,10 @@ class System:
         Two systems that are interpolated over the candidates of the first, or fused by rank.
     mix : tuple of str
         Indexes that are ranked together over the union of their candidates, see `termwise.search.Searcher`.
+    only_scoring : tuple of str
+        Indexes of `mix` that find no candidates.
+    feedback : bool
+        Whether the mixture has feedback, which is chosen after the weights.
     note : str
         Note for readers of the tables.
     """
@@ -70,6 +76,8 @@ class System:
     interpolate: tuple[str, ...] = ()
     fuse: tuple[str, ...] = ()
     mix: tuple[str, ...] = ()
+    only_scoring: tuple[str, ...] = ()
+    feedback: bool = False
     note: str = ""
 
     @property
@@ -163,6 +171,7 @@ class _Choose:
     measure: str
     alpha: tuple[float, ...]
     weights_step: float
+    feedback: tuple[list[float], ...] = ()
     settings: tuple[Mapping[str, Any], ...] = ()
 
 
@@ -178,6 +187,7 @@ class Plan:
     measure: str
     alpha: tuple[float, ...]
     weights_step: float
+    feedback: tuple[list[float], ...]
     settings: tuple[SettingChoice, ...]
     contrasts: tuple[Pairing, ...]
     exposures: tuple[Exposure, ...]
@@ -208,6 +218,7 @@ class Plan:
             measure=choose.measure,
             alpha=choose.alpha,
             weights_step=choose.weights_step,
+            feedback=choose.feedback,
             settings=tuple(part(SettingChoice, entry) for entry in choose.settings),
             contrasts=tuple(part(Pairing, entry) for entry in tables.contrasts),
             exposures=tuple(part(Exposure, entry) for entry in tables.exposures),
@@ -285,7 +296,11 @@ class Plan:
         names = {*self.with_parts([system]), *(name for name in [self.systems[system].like] if name)}
         if choice is not None and choice.by == "mixed":
             names.add(self.mixture_of(system))
-        rules = {ALPHA: list(self.alpha), WEIGHTS: self.weights_step}
+        rules = {
+            ALPHA: list(self.alpha),
+            WEIGHTS: self.weights_step,
+            FEEDBACK: [list(pair) for pair in self.feedback],
+        }
         return digest_of(
             {
                 "depth": self.depth,
@@ -329,9 +344,10 @@ class Plan:
 
     def chosen_on(self, system: str, setting: str) -> tuple[str, ...] | None:
         """Return the collections of a choice; None if there is no such choice."""
-        if setting in (ALPHA, WEIGHTS):
-            mixed = self.systems[system].interpolate if setting == ALPHA else self.systems[system].mix
-            return self.dev if mixed else None
+        if setting in (ALPHA, WEIGHTS, FEEDBACK):
+            one = self.systems[system]
+            mixed = {ALPHA: bool(one.interpolate), WEIGHTS: bool(one.mix), FEEDBACK: one.feedback}
+            return self.dev if mixed[setting] else None
         for choice in self.settings:
             if (choice.system, choice.setting) == (system, setting):
                 return choice.collections or self.dev
@@ -346,6 +362,11 @@ def _system(name: str, entry: Mapping[str, Any]) -> System:
         raise ParameterError(
             "a system is a model, the dense encoder, or other systems mixed", facts=[("system", name)]
         )
+    if not set(system.only_scoring) < set(system.mix or ("",)) or (system.feedback and not system.mix):
+        raise ParameterError(
+            "only_scoring names some of the parts of a mixture, and only a mixture has feedback",
+            facts=[("system", name)],
+        )
     if system.model:
         make_model(system.model, system.settings)
     return system
@@ -358,9 +379,9 @@ class Chosen:
     Attributes
     ----------
     system, setting : str
-        System and setting: a parameter, `ALPHA` or `WEIGHTS`.
+        System and setting: a parameter, `ALPHA`, `WEIGHTS` or `FEEDBACK`.
     value : str, float or list of float
-        Chosen value: a share for `ALPHA`, a list for `WEIGHTS`.
+        Chosen value: a share for `ALPHA`, a list for `WEIGHTS` and `FEEDBACK`.
     by : str
         System whose mean was maximised.
     tried : list of dict
@@ -464,11 +485,20 @@ class Choices:
         return {one.system: list(map(float, one.value)) for one in self.made if one.setting == WEIGHTS}
 
     @property
+    def feedback(self) -> dict[str, tuple[int, float]]:
+        """The number of documents and the weight of the feedback of each mixture."""
+        return {
+            one.system: (int(one.value[0]), float(one.value[1]))
+            for one in self.made
+            if one.setting == FEEDBACK
+        }
+
+    @property
     def settings(self) -> dict[str, dict[str, str]]:
         """The chosen parameters of each system."""
         found: dict[str, dict[str, str]] = {}
         for one in self.made:
-            if one.setting not in (ALPHA, WEIGHTS):
+            if one.setting not in (ALPHA, WEIGHTS, FEEDBACK):
                 found.setdefault(one.system, {})[one.setting] = str(one.value)
         return found
 
@@ -542,7 +572,7 @@ class Choices:
                 )
 
 
-_VALUES: dict[str, Any] = {ALPHA: float, WEIGHTS: list[float]}
+_VALUES: dict[str, Any] = {ALPHA: float, WEIGHTS: list[float], FEEDBACK: list[float]}
 _AGAIN = "choose again, on the dev splits: zero_shot.py choose ..."
 
 

@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +24,7 @@ from termwise.errors import ParameterError
 from termwise.fusion import interpolate, reciprocal_rank_fusion
 from termwise.models import NetworkModel, make_model
 from termwise.records import Run
-from termwise.search import Searcher
+from termwise.search import Feedback, Searcher
 from termwise.search.timed_run import TimedRun
 
 RRF_K = 60
@@ -225,18 +225,23 @@ class Bench:
             },
         )
 
-    def mixture(self, system: System, weights: Sequence[float]) -> TimedRun:
+    def mixture(self, system: System, weights: Sequence[float], feedback: Feedback | None = None) -> TimedRun:
         """Rank with the indexes of several systems together."""
         searchers = {name: self.built(name).searcher for name in system.mix}
         judged, depth = self.judged, self._plan.depth
-        searcher = Searcher.mix(searchers, weights, depth=depth)
+        searcher = Searcher.mix(
+            searchers, weights, depth=depth, feedback=feedback, only_scoring=system.only_scoring
+        )
         searcher.rank_many(judged.queries[:20], k=depth)  # compiles kernels, warms caches
         return searcher.timed_run(judged.queries, k=depth, exclude=judged.seeds or None, name=system.name)
 
     def _mixed(self, system: System) -> Outcome:
         """Rank with the indexes of several systems together, with the chosen weights."""
         weights = self._choices.weights[system.name]
-        timed = self.mixture(system, weights)
+        feedback = None
+        if system.feedback:
+            feedback = Feedback(*self._choices.feedback[system.name])
+        timed = self.mixture(system, weights, feedback)
         parts = [self.built(name) for name in system.mix]
         return Outcome(
             timed.run,
@@ -244,7 +249,10 @@ class Bench:
             sum((_searched(built) + _rescored(built)) / built.documents for built in parts),
             sum(built.sizes["all"] / built.documents for built in parts),
             sum((_efforts(built) for built in parts), ()),
-            {"weights": dict(zip(system.mix, weights, strict=True))},
+            {
+                "weights": dict(zip(system.mix, weights, strict=True)),
+                **({} if feedback is None else {"feedback": asdict(feedback)}),
+            },
         )
 
     def interpolation(self, system: System, alpha: float) -> Run:

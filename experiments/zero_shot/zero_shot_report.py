@@ -11,7 +11,7 @@ import numpy.typing as npt
 import record
 from macro_means import macro_ratios
 from measurements import Measurements
-from plan import ALPHA, BASELINE, Plan
+from plan import ALPHA, BASELINE, Plan, System
 from systems import RRF_K
 
 from termwise.errors import ParameterError
@@ -182,12 +182,28 @@ def _notes(result: Mapping[str, Any], plan: Plan, names: Sequence[str]) -> str:
             )
         if system.mix:
             lines.append(
-                f"{system.name} ranks the union of the first {plan.depth:,} of {', '.join(system.mix)} by the weighted "
+                f"{system.name} ranks the union of the first {plan.depth:,} of {_retrieving(system)} by the weighted "
                 "sum of their z-scores over this union; the weights were chosen on the dev splits named below."
+                + _feedback(system)
             )
         if system.note:
             lines.append(f"{system.name}: {system.note}.")
     return "\n".join(f"- {line}" for line in lines)
+
+
+def _retrieving(system: System) -> str:
+    """Return the parts that find candidates, and those that score them only."""
+    found = ", ".join(name for name in system.mix if name not in system.only_scoring)
+    return f"{found}, scored by {', '.join(system.mix)} too," if system.only_scoring else found
+
+
+def _feedback(system: System) -> str:
+    if not system.feedback:
+        return ""
+    return (
+        " The candidates are then scored again, after queries by vectors are moved towards the first documents "
+        "(feedback, chosen there, too)."
+    )
 
 
 def _exposure(result: Mapping[str, Any], plan: Plan, names: Sequence[str]) -> str:

@@ -61,7 +61,7 @@ def command(
     names, numbers = field_choice(fields), network_precision(precision)
     providers = None if provider is None else (provider,)
     chosen = chosen_model(model, model_settings(settings or ()))
-    if isinstance(chosen, NetworkModel):
+    if isinstance(chosen, NetworkModel) and chosen.runs_network:
         note_finished_blocks(encoding, chosen, precision=numbers, providers=providers)
     documents = collection_with_header_note(collection, names)
     begin = time.perf_counter()

@@ -15,6 +15,7 @@ from termwise.cli.search_options import (
     LikeFile,
     Must,
     MustNot,
+    NoFeedback,
     Prefix,
     QuerySet,
     query_settings,
@@ -39,6 +40,7 @@ def command(
     like: Like = None,
     like_file: LikeFile = None,
     settings: QuerySet = None,
+    no_feedback: NoFeedback = False,
     competitors: Annotated[
         int, option("--competitors N", "Number of ranking neighbours to show above and below.", min=0)
     ] = 2,
@@ -89,6 +91,7 @@ def command(
         fuzzy=fuzzy,
         prefix=prefix,
         weighting=query_settings(settings),
+        feedback=not no_feedback,
         approximate=approximate,
     )
     searcher = open_searcher(folder)

@@ -54,6 +54,21 @@ def command(
             "mixture or an index of vectors, else raw]",
         ),
     ] = None,
+    feedback: Annotated[
+        bool,
+        flag(
+            "--feedback",
+            "Of a mixture: move queries by vectors towards the first documents; the default if one of the mixtures "
+            "has it.",
+        ),
+    ] = False,
+    only_scoring: Annotated[
+        list[str] | None,
+        option(
+            "--only-scoring NAME",
+            "Of a mixture: this part finds no candidates, and scores those of the others; repeatable.",
+        ),
+    ] = None,
     overwrite: Overwrite = False,
     float_weights: Annotated[
         bool,
@@ -87,6 +102,7 @@ def command(
     from termwise.fusion.mixture import distinct_names
     from termwise.fusion.weights_file import check_order
     from termwise.index import Index
+    from termwise.search import Feedback
     from termwise.search.mixture import Mixture
     from termwise.search.mixture_folder import DEPTH, is_mixture
 
@@ -105,8 +121,9 @@ def command(
     numbers = chosen_weights(folders, "indexes", alpha, weights)
     if numbers is not None:
         weights = None
-    parts = [part.index for mixture in mixtures.values() for part in mixture.parts]
-    opened = {index.path: index for index in parts}
+    parts = [part for mixture in mixtures.values() for part in mixture.parts]
+    opened = {part.index.path: part.index for part in parts}
+    scoring = [part.name for part in parts if not part.retrieves]
     indexes = [opened[folder] if folder in opened else Index.open(folder) for folder in folders]
     if weights is not None:
         refuse_options({"--normalise": normalise}, "with --weights FILE: the file states it")
@@ -123,8 +140,16 @@ def command(
         check_settings(fusion, indexes)
         if weights is not None:
             note_weight_names(weights, fusion, names)
+        own = (mixture.feedback for mixture in mixtures.values() if mixture.feedback is not None)
         searcher = mix_indexes(
-            indexes, fusion.weights, out, names=distinct_names(names), depth=depth, overwrite=overwrite
+            indexes,
+            fusion.weights,
+            out,
+            names=distinct_names(names),
+            depth=depth,
+            feedback=next(own, Feedback() if feedback else None),
+            only_scoring=[*scoring, *(only_scoring or ())],
+            overwrite=overwrite,
         )
         _note_left_out(names, fusion.weights)
         if not searcher.index.stores_text and any(index.stores_text for index in indexes):
@@ -132,6 +157,11 @@ def command(
                 "the mixture stores no texts: those of the index that is left out are divided into other segments"
             )
     else:
+        refuse_options(
+            {"--feedback": feedback, "--only-scoring": only_scoring},
+            "to one index, whose scores are added up before a search",
+            "--normalise z",
+        )
         _note_left_out(names, fusion.weights)
         shares = index_weights(fusion, indexes)
         if weights is not None:

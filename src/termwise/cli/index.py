@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from termwise.cli.index_notes import (
     collection_with_header_note,
+    note_better_mixture,
     note_finished_blocks,
     note_ignored_vectors,
     note_text_fields,
@@ -54,13 +55,14 @@ def command(
     ],
     out: Annotated[Path, option("--out DIR", "Folder of the index.")],
     model: Annotated[
-        str,
+        str | None,
         option(
             "--model NAME|DIR",
-            "bm25, jm, dirichlet, ml, vectors, model1, tilde, tildev2, splade-doc or lookup, or the folder of an "
-            "encoder or a translation table; best for the recommended mixture.",
+            "instant, best or best-large, which are mixtures with BM25; bm25, jm, dirichlet, ml, vectors, model1, "
+            "tilde, tildev2, splade-doc or lookup; or the folder of an encoder or a translation table.  [default: "
+            "instant; bm25 with --analyzer, --set or --float]",
         ),
-    ] = "bm25",
+    ] = None,
     settings: Settings = None,
     tuned: TunedSettings = None,
     analyzer: Annotated[
@@ -124,28 +126,31 @@ def command(
 
     For example:
 
-    termwise index python:stdlib --model bm25 --out python.tw --store-text
-
-    termwise index docs.jsonl --model tildev2 --out docs.tw
+    termwise index docs.jsonl --out docs.tw --store-text
 
     termwise index docs.jsonl --model best --out docs.tw --store-text
+
+    termwise index python:stdlib --model bm25 --out python.tw --store-text
 
     For approximate search of the vectors of lookup or best beyond a million documents: termwise build-graph docs.tw
     """
     from termwise.indexing import BuildOptions, build_index, chosen_model, default_encoding
     from termwise.indexing.mixture_writer import part_folder
-    from termwise.indexing.recipes import BEST, RECIPES
+    from termwise.indexing.recipes import INSTANT, RECIPES
     from termwise.models import Model1, NetworkModel, VectorModel
 
+    chose_default = model is None
+    if model is None:
+        model = "bm25" if analyzer or settings or float_weights else INSTANT
     given, size = model_settings(settings or ()), memory_size(memory)
     names, numbers = field_choice(fields), network_precision(precision)
     providers = None if provider is None else (provider,)
     kept = attribute_choice(attributes, schema)
     note_text_fields(names, kept)
-    chosen: str | Model = BEST
-    if model == BEST:
+    chosen: str | Model = model
+    if model in RECIPES:
         fixed = {"--set": settings, "--settings": tuned, "--analyzer": analyzer, "--float": float_weights}
-        parts = RECIPES[BEST].parts
+        parts = RECIPES[model].parts
         refuse_options(
             fixed,
             "to a mixture, whose parts have fixed settings",
@@ -153,7 +158,7 @@ def command(
             f"{' '.join(f'{part.model}.tw' for part in parts)} --weights "
             f"{','.join(f'{part.weight:g}' for part in parts)} --normalise z --out {quote(str(out))}",
         )
-        networks = [(part_folder(out, part.model), chosen_model(part.model, part.settings)) for part in parts]
+        networks = [(part_folder(out, part.name), chosen_model(part.model, part.settings)) for part in parts]
     else:
         chosen = chosen_model(model, given)
         if tuned is not None:
@@ -167,7 +172,7 @@ def command(
         networks = [(out, chosen)]
     work = None
     for folder, network in networks:
-        if isinstance(network, NetworkModel):
+        if isinstance(network, NetworkModel) and network.runs_network:
             work = encoding or default_encoding(folder)
             note_finished_blocks(work, network, precision=numbers, providers=providers)
     documents = collection_with_header_note(collection, names, kept)
@@ -197,3 +202,5 @@ def command(
             ),
         )
     report_built(out, searcher, working_seconds() - begin, as_json)
+    if model == INSTANT:
+        note_better_mixture(chose_default)

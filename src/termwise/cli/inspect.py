@@ -35,8 +35,12 @@ def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
         facts = _mixture_facts(mixture)
         rows = [("mixture", facts["mixture"]), ("documents", f"{facts['documents']:,}")]
         rows += [("candidates", f"the first {facts['depth']:,} of each part"), ("normalisation", "z")]
+        if mixture.feedback is not None:
+            moved = f"{counted(mixture.feedback.documents, 'document')}, weight {mixture.feedback.weight:g}"
+            rows += [("feedback", moved)]
         for part, described in zip(mixture.parts, facts["parts"], strict=True):
             rows += [("", ""), ("part", f"{part.weight:g} × {part.name}")]
+            rows += [] if part.retrieves else [("candidates", "those of the other parts")]
             rows += _rows(described, part.index.manifest)
     else:
         index = Index.open(folder)
@@ -58,7 +62,11 @@ def _mixture_facts(mixture: Mixture) -> dict[str, Any]:
         "documents": mixture.index.documents,
         "depth": mixture.depth,
         "normalisation": "z",
-        "parts": [{"name": part.name, "weight": part.weight, **_facts(part.index)} for part in mixture.parts],
+        "feedback": None if mixture.feedback is None else asdict(mixture.feedback),
+        "parts": [
+            {"name": part.name, "weight": part.weight, "retrieves": part.retrieves, **_facts(part.index)}
+            for part in mixture.parts
+        ],
     }
 
 

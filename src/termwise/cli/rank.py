@@ -29,6 +29,7 @@ from termwise.cli.search_options import (
     Fuzzy,
     Must,
     MustNot,
+    NoFeedback,
     QuerySet,
     approximate_note,
     query_settings,
@@ -53,6 +54,7 @@ def command(
     collapse_size: CollapseSize = 1,
     fuzzy: Fuzzy = False,
     settings: QuerySet = None,
+    no_feedback: NoFeedback = False,
     approximate: Approximate = None,
     exclude_seed: ExcludeSeed = None,
     tag: Annotated[
@@ -98,6 +100,7 @@ def command(
         collapse_size=collapse_size,
         fuzzy=fuzzy,
         weighting=query_settings(settings),
+        feedback=not no_feedback,
         approximate=approximate,
     )
     searcher = open_searcher(folder)

@@ -31,6 +31,7 @@ from termwise.cli.search_options import (
     LikeFile,
     Must,
     MustNot,
+    NoFeedback,
     Prefix,
     QuerySet,
     Syntax,
@@ -95,6 +96,7 @@ def command(
     like: Like = None,
     like_file: LikeFile = None,
     settings: QuerySet = None,
+    no_feedback: NoFeedback = False,
     approximate: Approximate = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -126,6 +128,7 @@ def command(
         fuzzy=fuzzy,
         prefix=prefix,
         weighting=query_settings(settings),
+        feedback=not no_feedback,
         approximate=approximate,
     )
     lists = query is None and not like and not like_file

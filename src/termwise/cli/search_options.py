@@ -63,6 +63,12 @@ Collapse = Annotated[
 CollapseSize = Annotated[
     int, option("--collapse-size N", "Number of results for each value of --collapse.", min=1)
 ]
+NoFeedback = Annotated[
+    bool,
+    flag(
+        "--no-feedback", "Do not move the query towards the first documents, as some mixtures do by default."
+    ),
+]
 QuerySet = Annotated[
     list[str] | None,
     option(

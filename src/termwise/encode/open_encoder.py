@@ -14,6 +14,7 @@ from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.encode.lookup import LookupDocumentEncoder
 from termwise.encode.onnx_session import OnnxSession
 from termwise.encode.splade_doc import SpladeDocumentEncoder
+from termwise.encode.table_documents import TableDocumentEncoder
 from termwise.encode.tilde import TildeDocumentEncoder, TildeQueryEncoder
 from termwise.encode.tildev2 import TildeV2DocumentEncoder
 from termwise.errors import MissingFileError, ParameterError
@@ -21,6 +22,7 @@ from termwise.fixes import Code, Fix
 from termwise.models import Lookup, NetworkModel, SpladeDoc, Tilde, TildeV2
 from termwise.models.tildev2 import AS_TRAINED, NO_EXPANSION
 from termwise.storage.safe_read import is_file
+from termwise.validation import check_threads
 
 
 def open_document_encoder(
@@ -71,6 +73,10 @@ def open_document_encoder(
                 ("expected", "Tilde, TildeV2, SpladeDoc or Lookup"),
             ],
         )
+    if isinstance(model, Lookup) and not model.runs_network:
+        check_threads(threads)
+        _refuse_network_options(precision=precision, providers=providers)
+        return TableDocumentEncoder(model, EncoderFolder.open(model.encoder))
     open_session = partial(OnnxSession, threads=threads, providers=providers)
     session = open_session(EncoderFolder.open(model.encoder), precision=precision)
     encoder: TildeDocumentEncoder | TildeV2DocumentEncoder | SpladeDocumentEncoder | LookupDocumentEncoder
@@ -89,6 +95,16 @@ def open_document_encoder(
     if load:
         encoder.load()
     return encoder
+
+
+def _refuse_network_options(**options: object) -> None:
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise ParameterError(
+            "no network is run, so it has no precision and no providers",
+            facts=[("documents", "table"), ("given", ", ".join(given))],
+            fixes=[f"omit {' and '.join(given)}", Fix.use(documents="network")],
+        )
 
 
 def open_query_encoder(

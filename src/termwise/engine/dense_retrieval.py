@@ -167,6 +167,9 @@ class BestWindow:
         Number of these windows.
     products : ndarray of shape (terms,), int64
         Product of the vectors of each query term and of the window, in units of the scales of terms and window.
+    product : int
+        Product of the query vector and the window. It is the weighted sum of `products` unless feedback moved the
+        query.
     scale : float
         Unit of the window.
     """
@@ -174,6 +177,7 @@ class BestWindow:
     number: int
     count: int
     products: npt.NDArray[np.int64]
+    product: int
     scale: float
 
 
@@ -200,10 +204,11 @@ def best_window(index: Index, query: QueryVector, ordinal: int) -> BestWindow | 
     if not len(windows.rows):
         return None
     rows, scales = windows.rows.astype(np.int64), windows.scales.astype(np.float64)
-    best = int(np.argmax((rows @ _vector_of(query)) * scales))
+    totals = rows @ _vector_of(query)
+    best = int(np.argmax(totals * scales))
     products = table.rows[query.terms].astype(np.int64) @ rows[best]
     products <<= table.shifts[query.terms].astype(np.int64)
-    return BestWindow(best, len(rows), products, float(scales[best]))
+    return BestWindow(best, len(rows), products, int(totals[best]), float(scales[best]))
 
 
 def top_k(scores: Scores, k: int) -> Rows:

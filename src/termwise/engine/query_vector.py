@@ -23,6 +23,25 @@ MAX_DENSE_SUM = 1 << 53
 """Products of vectors are below it, so that they are exact as float64."""
 
 
+@dataclass(frozen=True, eq=False)
+class MovedQuery:
+    """How feedback moved a query; see `termwise.engine.feedback`.
+
+    Attributes
+    ----------
+    documents : ndarray of shape (m,), int64
+        Positions of the documents that it was moved towards.
+    weight : float
+        Length of the move.
+    term_unit : float
+        Real score of one unit of the products of the weighted rows of the terms, which are not moved.
+    """
+
+    documents: npt.NDArray[np.int64]
+    weight: float
+    term_unit: float
+
+
 @dataclass(frozen=True)
 class QueryVector:
     """Query weights prepared for one index.
@@ -44,7 +63,10 @@ class QueryVector:
     bound : int
         Upper bound for a sum.
     vector : ndarray of shape (dimensions,), int64, or None
-        For an index with vectors, the weighted sum of the rows of the terms; see `TermVectors.combine`.
+        For an index with vectors, the weighted sum of the rows of the terms, see `TermVectors.combine`; or that sum
+        moved by feedback.
+    moved : MovedQuery or None
+        How feedback moved the vector; None if it did not.
     """
 
     terms: npt.NDArray[np.int32]
@@ -55,6 +77,12 @@ class QueryVector:
     constant: float
     bound: int
     vector: npt.NDArray[np.int64] | None = None
+    moved: MovedQuery | None = None
+
+    @property
+    def term_unit(self) -> float:
+        """Real score of one unit of the sum over the terms: `unit`, unless feedback moved the query."""
+        return self.unit if self.moved is None else self.moved.term_unit
 
     @property
     def exact(self) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from termwise.encode.encoder_folder import EncoderFolder
 from termwise.encode.encoder_manifest import DOCUMENT_TOKENIZER
 from termwise.encode.network_inputs import PieceTokenizer, window_sizes, window_spans
 from termwise.engine.dense_retrieval import BestWindow
 from termwise.errors import TermwiseError
+from termwise.explain.attribution import Span
 from termwise.explain.explanation import Window
 from termwise.index import Index
 from termwise.index.encoder_description import NetworkRecord
@@ -27,12 +30,25 @@ def located(best: BestWindow, index: Index, analyzer: Analyzer, text: str | None
         Text of the document.
     """
     spans = [] if text is None else _spans(index.manifest.encoder.network, analyzer, text)
-    # The text or the tokenizer is another one if the numbers of windows differ.
-    start, end = spans[best.number] if len(spans) == best.count else (None, None)
-    return Window(best.number + 1, best.count, start, end)
+    stored = _with_vectors(index, analyzer, text or "", spans)
+    if len(stored) != best.count:  # the text or the tokenizer is another one
+        return Window(best.number + 1, best.count, None, None)
+    number = stored[best.number]
+    return Window(number + 1, len(spans), *spans[number])
 
 
-def _spans(network: NetworkRecord | None, analyzer: Analyzer, text: str) -> list[tuple[int, int]]:
+def _with_vectors(index: Index, analyzer: Analyzer, text: str, spans: Sequence[Span]) -> list[int]:
+    """Return the windows that have a vector: of a query table, those with a term that it knows; of a network, all."""
+    network, table = index.manifest.encoder.network, index.term_vectors
+    every = list(range(len(spans)))
+    if network is None or table is None or network.settings.get("documents") != "table" or len(spans) < 2:
+        return every
+    known, numbers = table.known, [index.vocabulary.number(token) for token in analyzer.tokens(text)]
+    places = analyzer.analyze(text).spans[[number is not None and bool(known[number]) for number in numbers]]
+    return [n for n in every if ((places[:, 0] < spans[n][1]) & (places[:, 1] > spans[n][0])).any()]
+
+
+def _spans(network: NetworkRecord | None, analyzer: Analyzer, text: str) -> list[Span]:
     if network is None or network.length is None:
         return []
     tokenizer = _tokenizer(network, analyzer)

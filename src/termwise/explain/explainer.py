@@ -26,6 +26,7 @@ from termwise.explain.explanation import (
     TextCondition,
     Window,
 )
+from termwise.explain.feedback import feedback_name, feedback_score
 from termwise.explain.field_shares import DocumentFields
 from termwise.explain.word_boundaries import whole_matches
 from termwise.index import Index
@@ -196,7 +197,7 @@ def _vector_contributions(
 ) -> list[Contribution]:
     """Return the contributions to a score by vectors; `spans` is None without a stored text."""
     products = np.zeros(len(vector.terms), dtype=np.int64) if best is None else best.products
-    scale = 1.0 if best is None else best.scale
+    scale, unit = 1.0 if best is None else best.scale, vector.term_unit
     contributions = []
     for term, units, product in zip(
         vector.terms.tolist(), vector.weights.tolist(), products.tolist(), strict=True
@@ -209,11 +210,17 @@ def _vector_contributions(
                 term=token,
                 origin="absent" if product == 0 else origin,
                 query_weight=units * vector.query_scale,
-                weight=product * scale * (vector.unit / vector.query_scale),
-                score=units * product * scale * vector.unit,
+                weight=product * scale * (unit / vector.query_scale),
+                score=units * product * scale * unit,
                 query_spans=query_spans.get(token, ()),
                 spans=() if spans is None else spans.get(token, ()),
             )
+        )
+    if vector.moved is not None:
+        score = 0.0 if best is None else feedback_score(vector, best)
+        weight = vector.moved.weight
+        contributions.append(
+            Contribution(feedback_name(index, vector.moved), "feedback", weight, score / weight, score)
         )
     return contributions
 

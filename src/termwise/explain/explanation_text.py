@@ -36,12 +36,13 @@ ORIGINS = {
     "vector": "this form is not in the text; compared by vectors",
     "background": "the document itself, for any query",
     "empty": "the smallest score of the candidates",
+    "feedback": "the first documents for the words of the query, compared by vectors",
     "absent": "no weight in this document",
     "unknown": "the word itself, or added by the model",
 }
 """Descriptions of the origins of contributions."""
 
-NOT_TERMS = frozenset({"background", "empty"})
+NOT_TERMS = frozenset({"background", "empty", "feedback"})
 """Origins of contributions that do not belong to a term of the query."""
 
 RESEMBLING = frozenset({"fuzzy", "prefix"})
@@ -340,7 +341,8 @@ def label(part: Contribution, query: str, *, words: int = 2) -> str:
     'sorting, sorted'
     """
     if part.origin in NOT_TERMS:
-        return "background" if part.origin == "background" else "no text: smallest score"
+        named = {"background": "background", "empty": "no text: smallest score"}
+        return named.get(part.origin, part.term)
     names = _words(part, query)
     if not names:
         return legible_line(part.term)

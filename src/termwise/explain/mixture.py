@@ -15,6 +15,7 @@ from termwise.engine.query_vector import QueryVector
 from termwise.engine.retrieval import best_chunks
 from termwise.explain.attribution import Span
 from termwise.explain.explanation import Contribution, Explanation, MixturePart
+from termwise.explain.feedback import feedback_name, feedback_score
 from termwise.index import Index
 
 NO_TEXT = "no text"
@@ -99,7 +100,7 @@ def _outside(spans: Iterable[Span], others: Iterable[Span]) -> tuple[Span, ...]:
 
 
 def mean_weights(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64]) -> dict[str, float]:
-    """Return the mean of the weight of each query term, and of the document bias, over documents.
+    """Return the mean of the weight of each query term, of the document bias and of feedback, over documents.
 
     A document without the term has the weight 0.
 
@@ -118,11 +119,14 @@ def mean_weights(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int6
     """
     ordinals, _, _ = best_chunks(index, query, ordinals)
     totals = np.zeros(len(query.terms))
+    feedback = 0.0
     if index.term_vectors is not None:
         for ordinal in ordinals.tolist():
             if (best := best_window(index, query, ordinal)) is not None:
                 totals += best.products * best.scale
-        totals *= query.unit / query.query_scale
+                if query.moved is not None:
+                    feedback += feedback_score(query, best) / query.moved.weight
+        totals *= query.term_unit / query.query_scale
     else:
         for ordinal in ordinals.tolist():
             terms, impacts = index.row(ordinal)
@@ -130,6 +134,8 @@ def mean_weights(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int6
             totals[places] += impacts[found]
         totals *= index.manifest.quantiser.scale
     means = dict(zip(map(index.vocabulary.token, query.terms.tolist()), totals / len(ordinals), strict=True))
+    if query.moved is not None:
+        means[feedback_name(index, query.moved)] = feedback / len(ordinals)
     if query.background:
         bias = sum(index.bias(ordinal) for ordinal in ordinals.tolist()) / len(ordinals)
         shift = 1 if query.exact else 2**index.manifest.quantiser.bias_bits

@@ -7,10 +7,11 @@ documents have to be the same, in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from termwise.engine.feedback import Feedback
 from termwise.errors import ParameterError
 from termwise.fusion.indexes import check_folders, check_indexes
 from termwise.fusion.interpolation import checked_weights
@@ -19,7 +20,7 @@ from termwise.index.container import storage_errors
 from termwise.index.folder import publish
 from termwise.indexing.mixture_writer import MixtureWriter, copy_index, link_or_copy
 from termwise.search.mixture import Mixture
-from termwise.search.mixture_folder import DEPTH, MixtureManifest, is_mixture
+from termwise.search.mixture_folder import DEPTH, MixtureManifest, check_only_scoring, is_mixture
 from termwise.search.parts import Part
 from termwise.search.searcher import Searcher
 from termwise.search.single_index import SingleIndex
@@ -33,6 +34,8 @@ def mix_indexes(
     *,
     names: Sequence[str] | None = None,
     depth: int = DEPTH,
+    feedback: Feedback | None = None,
+    only_scoring: Collection[str] = (),
     overwrite: bool = False,
 ) -> Searcher:
     """Write a mixture of existing indexes, whose normalised scores are added at search time.
@@ -51,6 +54,8 @@ def mix_indexes(
         Distinct names of the parts; by default those of the folders, without ``.tw``.
     depth : int, optional
         Number of results that each part contributes to the candidates.
+    feedback, only_scoring : optional
+        See `Searcher.mix`.
     overwrite : bool, optional
         Replace an existing mixture.
 
@@ -100,7 +105,9 @@ def mix_indexes(
     check("names", names, len(names) == len(opened), "one name for each index")
     chosen = [each for each in zip(names, opened, shares, strict=True) if each[2] != 0]
     # Before anything is copied, the constructor checks names, weights, depth and documents.
-    mixture = Mixture([Part(name, SingleIndex(index), share) for name, index, share in chosen], depth=depth)
+    check_only_scoring(only_scoring, names)
+    mixed = [Part(name, SingleIndex(index), share, name not in only_scoring) for name, index, share in chosen]
+    Mixture(mixed, depth=depth, feedback=feedback)
     texts = _texts_of_left_out([index for _, index, _ in chosen], opened)
     with MixtureWriter(Path(path), overwrite=overwrite) as writer:
         for number, (name, index, _) in enumerate(chosen):
@@ -109,7 +116,11 @@ def mix_indexes(
             if texts is not None and number == 0:
                 _add_texts(folder, index.manifest, texts)
         return writer.commit(
-            [part.name for part in mixture.parts], [part.weight for part in mixture.parts], mixture.depth
+            [part.name for part in mixed],
+            [part.weight for part in mixed],
+            depth,
+            feedback=feedback,
+            only_scoring=only_scoring,
         )
 
 

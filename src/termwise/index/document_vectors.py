@@ -17,6 +17,48 @@ from termwise.vectors import LEVELS, SCALES, DocumentVectors, wrong_scales
 
 KIND = "vectors"
 
+SUMS = "vectors.sums"
+"""Section with the sum of the directions of all windows; files of earlier versions lack it."""
+
+UNIT = 1 << 24
+"""Length of a direction, so that sums of directions are sums of whole numbers, and do not depend on their order."""
+
+BLOCK = 1 << 12
+"""Windows whose directions are in memory."""
+
+
+def directions(rows: npt.NDArray[np.int8]) -> npt.NDArray[np.float64]:
+    """Return the directions of windows: their vectors with the length `UNIT`, rounded to whole numbers.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (windows, dimensions), int8
+        Vectors in any unit, see `DocumentVectors`.
+
+    Returns
+    -------
+    ndarray of the same shape, float64
+        A row of zeros stays one.
+
+    Examples
+    --------
+    >>> (directions(np.array([[3, -4], [0, 0]], dtype=np.int8)) / UNIT).round(6).tolist()
+    [[0.6, -0.8], [0.0, 0.0]]
+    """
+    wide = rows.astype(np.float64)
+    lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))  # of whole numbers, so exact before the root
+    wide *= UNIT
+    wide /= np.where(lengths > 0, lengths, 1.0)[:, None]
+    return np.rint(wide, out=wide)
+
+
+def sum_of_directions(rows: npt.NDArray[np.int8]) -> npt.NDArray[np.float64]:
+    """Return the sum of the directions of windows, shape (dimensions,): whole numbers below 2^53."""
+    total = np.zeros(rows.shape[1])
+    for first in range(0, len(rows), BLOCK):
+        total += directions(rows[first : first + BLOCK]).sum(axis=0)
+    return total
+
 
 class VectorSpill:
     """Temporary files for the vectors of a build; 8 bytes per document are in memory."""
@@ -64,12 +106,14 @@ class VectorSpill:
         """Write the container with the vectors of the documents ``first:last``."""
         before, starts = self._bounds(first, last)
         count = int(starts[-1])
-        with ContainerWriter(path, KIND, 3) as writer:
+        with ContainerWriter(path, KIND, 4) as writer:
             writer.write("vectors.starts", "<u4", [starts])
             writer.write(
                 "vectors.rows", "i1", self._rows.pieces(before * self.dimensions, count * self.dimensions)
             )
             writer.write("vectors.scales", "<f4", self._scales.pieces(before, count))
+            rows = writer.written("vectors.rows").reshape(count, self.dimensions)
+            writer.write(SUMS, "<f8", [sum_of_directions(rows)])
             return writer.finish()
 
     def close(self) -> None:
@@ -98,6 +142,19 @@ class SegmentVectors:
         self.rows: npt.NDArray[np.int8] = rows.reshape(len(self._scales), dimensions)
         self.section_bytes = container.section_bytes()
         self._damaged = container.damaged
+        self._sums = container.array(SUMS, "<f8", dimensions) if SUMS in container else None
+
+    @cached_property
+    def sums(self) -> npt.NDArray[np.float64]:
+        """Sum of the directions of all windows, shape (dimensions,), see `directions`; checked at first use."""
+        if self._sums is None:
+            return sum_of_directions(self.rows)
+        most = float(UNIT) * len(self.rows)
+        wrong = np.flatnonzero(~(np.abs(self._sums) <= most) | (self._sums != np.rint(self._sums)))
+        if len(wrong):
+            expected, seen = f"a whole number of at most {most:g}", f"{self._sums[wrong[0]]:g}"
+            raise self._damaged(SUMS, expected, seen, int(wrong[0]))
+        return self._sums
 
     @cached_property
     def starts(self) -> npt.NDArray[np.uint32]:
@@ -139,4 +196,6 @@ class SegmentVectors:
             return f"the scale of a vector is not {SCALES}"
         if self.rows.size and int(self.rows.min()) < -LEVELS:
             return f"a number of a vector is below -{LEVELS}"
+        if self._sums is not None and (self._sums != sum_of_directions(self.rows)).any():
+            return "the sum of the directions of the vectors is another one"
         return None

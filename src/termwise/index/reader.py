@@ -407,6 +407,17 @@ class Index:
         except WeightError as error:
             raise corrupt(parts[0][0].path, None, error.facts[0][1], "another number") from None
 
+    @cached_property
+    def mean_direction(self) -> npt.NDArray[np.float64]:
+        """Mean of the directions of the windows of all documents, shape (dimensions,); of an index with vectors.
+
+        It has the unit of `termwise.index.document_vectors.directions`. It is that of a new index of the same
+        documents, to the bit.
+        """
+        parts = [segment.directions() for segment in self.segments]
+        total = np.sum([sums for sums, _ in parts], axis=0)
+        return np.asarray(total / max(1, sum(windows for _, windows in parts)))
+
     @property
     def has_postings(self) -> bool:
         """Whether the segments have postings by term; an index with vectors or float weights has none."""

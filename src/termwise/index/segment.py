@@ -12,7 +12,7 @@ import numpy.typing as npt
 from termwise.index.attribute_columns import AttributeColumns
 from termwise.index.container import Container, corrupt
 from termwise.index.deletions import LiveRows, packed_rows
-from termwise.index.document_vectors import SegmentVectors
+from termwise.index.document_vectors import SegmentVectors, sum_of_directions
 from termwise.index.manifest_records import SegmentRecord
 from termwise.kernels.addresses import address_of
 from termwise.kernels.retrieval import VIEW
@@ -109,6 +109,19 @@ class Segment:
     def places_of(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the places of rows among those that are not deleted; inverse of `rows_of`."""
         return rows if self.live is None else self.live.places(rows)
+
+    def directions(self) -> tuple[npt.NDArray[np.float64], int]:
+        """Return the sum of the directions of the windows of documents that are not deleted, and their number.
+
+        The sum has the unit of `termwise.index.document_vectors.directions`.
+        """
+        vectors = self.vectors
+        assert vectors is not None, "the segment has vectors"
+        if self.live is None:
+            return vectors.sums, len(vectors.rows)
+        firsts, counts = vectors.window_bounds(np.flatnonzero(self.live.deleted))
+        deleted = vectors.rows[concatenated_ranges(firsts, counts)]
+        return vectors.sums - sum_of_directions(deleted), len(vectors.rows) - len(deleted)
 
     def places_of_terms(
         self, terms: npt.NDArray[np.int32]

@@ -48,6 +48,8 @@ def open_rows(
     model = _changeable_model(index)
     source: Callable[[IndexUpdater], RowSource]
     if isinstance(model, NetworkModel):
+        if in_mixture and not model.runs_network:
+            options = replace(options, encoder=None, precision=None, providers=None)
         encoder = _encoder_of(index, model, options, networks)
         idf = built_idf(index, encoder.idf_power)
         source = partial(AddedNetworkRows, encoder=encoder, idf=idf)

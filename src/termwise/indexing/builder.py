@@ -133,45 +133,19 @@ def build_index(
     if options.encoding is not None:
         check_apart(Path(path), Path(options.encoding))
         check_outside_indexes(Path(options.encoding))
-    recipe = RECIPES.get(model) if isinstance(model, str) else None
-    if recipe is not None:
-        given = {"analyzer": analyzer, "quantiser": options.quantiser}
-        if refused := [name for name, value in given.items() if value is not None]:
-            raise ParameterError(
-                "the parts of a mixture have fixed settings",
-                facts=[("model", model), ("given", ", ".join(refused))],
-                fixes=[
-                    f"omit {' and '.join(refused)}",
-                    Fix.sentence("build the indexes one by one, and mix them: {}", Fix.call("mix_indexes")),
-                ],
-            )
-
-        repeatable = _repeatable(collection, fields)
-        of_counts = replace(options, encoder=None, encoding=None, precision=None, providers=None)
-        with MixtureWriter(Path(path), overwrite=overwrite) as mixture:
-            for number, part in enumerate(recipe.parts):
-
-                def report(stage: str, done: int, total: int | None, model: str = part.model) -> None:
-                    options.progress(f"{model}: {stage}", done, total)
-
-                made = chosen_model(part.model, part.settings)
-                network = isinstance(made, NetworkModel)
-                of_part = fields
-                if network and isinstance(fields, Mapping):  # all parts need the same chunks
-                    of_part = tuple(fields) if chunk is None else dict.fromkeys(fields, 1)
-                build_index(
-                    repeatable,
-                    mixture.part(part.model),
-                    model=made,
-                    fields=of_part,
-                    attributes=Schema() if number else attributes,
-                    chunk=chunk,
-                    store_text=store_text and number == 0,
-                    overwrite=True,
-                    options=replace(options if network else of_counts, progress=report),
-                )
-            names = [part.model for part in recipe.parts]
-            return mixture.commit(names, [part.weight for part in recipe.parts], recipe.depth)
+    if isinstance(model, str) and model in RECIPES:
+        return _build_mixture(
+            collection,
+            Path(path),
+            name=model,
+            refused={"analyzer": analyzer, "quantiser": options.quantiser},
+            fields=fields,
+            attributes=attributes,
+            chunk=chunk,
+            store_text=store_text,
+            overwrite=overwrite,
+            options=options,
+        )
     chosen = chosen_model(model)
     field_weights = fields if isinstance(fields, Mapping) else None
 
@@ -187,6 +161,8 @@ def build_index(
     if isinstance(chosen, NetworkModel):
         refuse_arguments("a network has its own analyzer", chosen, {"analyzer": analyzer})
         refuse_weights_for_network(fields, chosen)
+        if not chosen.runs_network:
+            refuse_arguments("no network is run over the documents", chosen, {"encoding": options.encoding})
         if options.encoder is not None:
             check_same_encoder(chosen, options.encoder)
         quantiser = _network_quantiser(chosen, quantiser, options.encoder)
@@ -241,6 +217,71 @@ def build_index(
     ):
         add_rows(writer)
     return open_searcher(path)
+
+
+def _build_mixture(
+    collection: str | Path | Collection | Iterable[Document],
+    path: Path,
+    *,
+    name: str,
+    refused: Mapping[str, object],
+    fields: FieldChoice,
+    attributes: Literal["all"] | Sequence[str] | Schema | None,
+    chunk: int | None,
+    store_text: bool,
+    overwrite: bool,
+    options: BuildOptions,
+) -> Searcher:
+    """Build the indexes of a recipe side by side; `refused` are arguments that none of its parts takes."""
+    if given := [argument for argument, value in refused.items() if value is not None]:
+        raise ParameterError(
+            "the parts of a mixture have fixed settings",
+            facts=[("model", name), ("given", ", ".join(given))],
+            fixes=[
+                f"omit {' and '.join(given)}",
+                Fix.sentence("build the indexes one by one, and mix them: {}", Fix.call("mix_indexes")),
+            ],
+        )
+    recipe = RECIPES[name]
+    models = {part.name: chosen_model(part.model, part.settings) for part in recipe.parts}
+    networks = [
+        part for part, model in models.items() if isinstance(model, NetworkModel) and model.runs_network
+    ]
+    if not networks:
+        arguments = {**options.of_network(), "encoding": options.encoding}
+        refuse_arguments("these arguments require a model with a network", name, arguments)
+    repeatable = _repeatable(collection, fields)
+    without_network = replace(options, encoder=None, encoding=None, precision=None, providers=None)
+    with MixtureWriter(path, overwrite=overwrite) as mixture:
+        for number, (part, model) in enumerate(models.items()):
+
+            def report(stage: str, done: int, total: int | None, part: str = part) -> None:
+                options.progress(f"{part}: {stage}", done, total)
+
+            of_part = fields
+            if isinstance(model, NetworkModel) and isinstance(fields, Mapping):  # all need the same chunks
+                of_part = tuple(fields) if chunk is None else dict.fromkeys(fields, 1)
+            used = options if part in networks else without_network
+            if len(networks) > 1 and used.encoding is not None:
+                used = replace(used, encoding=Path(used.encoding) / part)
+            build_index(
+                repeatable,
+                mixture.part(part),
+                model=model,
+                fields=of_part,
+                attributes=Schema() if number else attributes,
+                chunk=chunk,
+                store_text=store_text and number == 0,
+                overwrite=True,
+                options=replace(used, progress=report),
+            )
+        return mixture.commit(
+            list(models),
+            [part.weight for part in recipe.parts],
+            recipe.depth,
+            feedback=recipe.feedback,
+            only_scoring=[part.name for part in recipe.parts if not part.retrieves],
+        )
 
 
 def _repeatable(

@@ -104,7 +104,7 @@ def encode_collection(
     check_source(collection, fields)
     options = BuildOptions(threads=threads, encoder=encoder, precision=precision, providers=providers)
     chosen = chosen_model(model)
-    if not isinstance(chosen, NetworkModel):
+    if not isinstance(chosen, NetworkModel) or not chosen.runs_network:
         raise ParameterError(
             "only a model with a network encodes documents before the index is built",
             facts=[("model", chosen.name)],

@@ -107,14 +107,14 @@ def pass_documents(
     )
 
 
-def refuse_arguments(message: str, model: Model, arguments: Mapping[str, object]) -> None:
-    """Raise an error if arguments that do not apply to a model are given."""
+def refuse_arguments(message: str, model: Model | str, arguments: Mapping[str, object]) -> None:
+    """Raise an error if arguments that do not apply to a model, or to the mixture of a name, are given."""
     given = [name for name, value in arguments.items() if value is not None]
     if given:
         raise ParameterError(
             message,
             facts=[
-                ("model", model.name),
+                ("model", model if isinstance(model, str) else model.name),
                 ("given", ", ".join(f"{name} {_named(arguments[name])}" for name in given)),
             ],
             fixes=[f"omit {' and '.join(given)}"],

@@ -12,11 +12,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
+from termwise.engine.feedback import Feedback
 from termwise.errors import CorruptIndexError, ForeignFolderError, IndexExistsError, MissingFileError
 from termwise.fixes import Fix
 from termwise.index import Index
@@ -73,16 +74,30 @@ class MixtureWriter(FolderWriter):
         self._new.append(folder)
         return folder
 
-    def commit(self, names: Sequence[str], weights: Sequence[float], depth: int) -> Searcher:
+    def commit(
+        self,
+        names: Sequence[str],
+        weights: Sequence[float],
+        depth: int,
+        *,
+        feedback: Feedback | None = None,
+        only_scoring: Collection[str] = (),
+    ) -> Searcher:
         """Publish the parts that were built in the folders of `part`, in this order, and open the mixture.
 
         If the parts hold different documents, it raises `CorruptIndexError`, and nothing is published.
         """
         records = tuple(
-            PartRecord(name, folder.name, float(weight), Index.open(folder).manifest.sha256)
+            PartRecord(
+                name,
+                folder.name,
+                float(weight),
+                Index.open(folder).manifest.sha256,
+                name not in only_scoring,
+            )
             for name, weight, folder in zip(names, weights, self._new, strict=True)
         )
-        manifest = MixtureManifest(records, depth)
+        manifest = MixtureManifest(records, depth, feedback=feedback)
         mixture = Mixture.of(self._folder, manifest)  # checks that the parts hold the same documents
         old = {*_published_folders(self.path), *_listed_folders(self.path)}
         manifest.write(self.path)

@@ -14,6 +14,8 @@ import numpy.typing as npt
 from termwise.collection.fields import FieldChoice
 from termwise.display.safe_text import short_digest
 from termwise.encode import DocumentEncoder, encoded_blocks
+from termwise.encode.block_encoding import STAGE
+from termwise.encode.block_file import cut_blocks
 from termwise.encode.document_encoder import EncodedRows, network_record
 from termwise.encode.row_selection import interleave_rows
 from termwise.errors import VocabularyMismatchError, WeightError
@@ -27,6 +29,7 @@ from termwise.indexing.count_rows import TokenCounter
 from termwise.indexing.lookup_rows import CompiledTerms, RowSink
 from termwise.models import Lookup, NetworkModel
 from termwise.models.idf_power import idf_factors
+from termwise.progress import Progress
 from termwise.records import Document
 from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
@@ -59,9 +62,7 @@ def build_network(
     field_weights = fields if isinstance(fields, Mapping) else {}
     with work as folder:
         with closing(_row_sink(writer, encoder, model)) as sink:
-            for block, rows in encoded_blocks(
-                unread, encoder, folder, length=length, progress=writer.progress
-            ):
+            for block, rows in _blocks(unread, encoder, model, folder, length, writer.progress):
                 pass_documents(writer, block, writer.store_text, field_weights)
                 sink.add(rows, [document.text for document in block])
             sink.write(writer)
@@ -86,6 +87,26 @@ def build_network(
             if sink.frequencies is None
             else {**spec.files, DOCUMENT_FREQUENCIES: sink.frequencies.astype("<u4").tobytes()},
         )
+
+
+def _blocks(
+    documents: Iterator[Document],
+    encoder: DocumentEncoder,
+    model: NetworkModel,
+    folder: Path,
+    length: int | None,
+    progress: Progress,
+) -> Iterator[tuple[list[Document], EncodedRows]]:
+    """Encode documents in blocks; those of a network are kept in the work folder."""
+    if model.runs_network:
+        yield from encoded_blocks(documents, encoder, folder, length=length, progress=progress)
+        return
+    done = 0
+    for block in cut_blocks(documents, encoder.block):
+        rows = encoder.encode_documents([document.text for document in block])
+        done += len(block)
+        progress(STAGE, done, length)
+        yield block, rows
 
 
 def _check_vocabulary(encoder: DocumentEncoder) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
+from termwise.engine.feedback import Feedback
 from termwise.fast_dataclass import dataclass
 from termwise.search.mixture_folder import DEPTH
 
@@ -24,11 +25,21 @@ class RecipePart:
         Weight of its normalised scores.
     settings : mapping of str to str
         Parameters of the model.
+    name : str
+        Name of the part; by default that of the model.
+    retrieves : bool
+        Whether the part finds candidates, see `termwise.search.Part`.
     """
 
     model: str
     weight: float
     settings: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    retrieves: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", self.model)
 
 
 @dataclass(frozen=True)
@@ -41,14 +52,26 @@ class Recipe:
         The first one stores the texts.
     depth : int
         Number of results that each part contributes to the candidates.
+    feedback : Feedback or None
+        Settings of feedback.
     """
 
     parts: tuple[RecipePart, ...]
     depth: int = DEPTH
+    feedback: Feedback | None = None
 
 
 BEST = "best"
 """Name of the recommended mixture, in place of the name of a model."""
 
-RECIPES = {BEST: Recipe((RecipePart("bm25", 0.3), RecipePart("lookup", 0.7)))}
+INSTANT = "instant"
+"""Name of the mixture that is built without a network, as fast as an index of BM25 within a factor of two."""
+
+RECIPES = {
+    INSTANT: Recipe(
+        (RecipePart("bm25", 0.4), RecipePart("lookup", 0.6, {"documents": "table"}, name="table")),
+        feedback=Feedback(),
+    ),
+    BEST: Recipe((RecipePart("bm25", 0.3), RecipePart("lookup", 0.7)), feedback=Feedback()),
+}
 """Recipes by name."""

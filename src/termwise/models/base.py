@@ -169,3 +169,8 @@ class NetworkModel(Model):
 
     overlap: int | None
     """Number of pieces that neighbouring windows share; None for an eighth of a window."""
+
+    @property
+    def runs_network(self) -> bool:
+        """Whether a network runs over the documents; true unless a subclass has another way."""
+        return True

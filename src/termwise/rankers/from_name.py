@@ -144,7 +144,7 @@ def open_mixture_parts(spec: ScorerSpecification, context: ScorerContext) -> Mix
     if recipe is not None:
         spec.check_settings(())
         parts = [
-            ScorerSpecification(spec.text, part.model, part.model, part.settings) for part in recipe.parts
+            ScorerSpecification(spec.text, part.name, part.model, part.settings) for part in recipe.parts
         ]
         return MixtureParts(
             [open_scorer(part, context) for part in parts], [part.weight for part in recipe.parts]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from termwise.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from termwise.engine.feedback import Feedback
     from termwise.search.hits import Hit
     from termwise.search.opening import verify
     from termwise.search.parts import Part
@@ -26,6 +27,7 @@ else:
         __name__,
         {
             "hits": "Hit",
+            "mixture": "Feedback",
             "opening": "verify",
             "parts": "Part",
             "query_document_likelihood": "QueryDocumentLikelihood QueryLikelihoods StoredQueryVectors",
@@ -42,6 +44,7 @@ else:
 
 __all__ = [
     "Completion",
+    "Feedback",
     "Hit",
     "ParsedQuery",
     "Part",

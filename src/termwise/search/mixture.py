@@ -9,6 +9,11 @@ Mean and population standard deviation are those of the scores of the part over 
 the same score in a part, for example because it knows no word of the query, the deviation is taken as 1, and the part
 adds 0. A document without a vector has the smallest score of the candidates in a part with vectors.
 
+A part may leave the search for candidates to the others, and only score those (`Part.retrieves`).
+
+With feedback, parts with vectors score the candidates a second time, by queries that are moved towards the first
+documents of this ranking; see `termwise.engine.feedback`. Normalisation and weights are the same.
+
 The score of a document does not depend on the number of results. Documents with equal scores are in the order of the
 input.
 
@@ -26,10 +31,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
+import numpy.typing as npt
 
 from termwise.engine.allowed_documents import AllowedDocuments, aligned
+from termwise.engine.feedback import Feedback, moved_query
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import no_whole_words
+from termwise.engine.query_vector import QueryVector
 from termwise.engine.retrieval import RankedOrdinals, Scored, VectorScan, first_stage, score_documents
 from termwise.engine.similar_terms import SimilarTerms
 from termwise.engine.subwords import SimilarPieces, WordsInPieces
@@ -63,6 +71,8 @@ from termwise.validation import check, is_finite_number, is_integer
 if TYPE_CHECKING:
     from termwise.explain.explanation import Explanation
 
+_NOTHING = (np.empty(0, dtype=np.int64), np.empty(0))
+
 BATCH = 1 << 14
 """Documents per batch when identifiers are compared."""
 
@@ -77,11 +87,14 @@ class Mixture:
         One or more, with distinct names.
     depth : int, optional
         Number of results that each part contributes to the candidates.
+    feedback : Feedback, optional
+        Settings of feedback, for parts with vectors; none by default.
 
     Attributes
     ----------
     parts : tuple of Part
     depth : int
+    feedback : Feedback or None
     index : Index
         For identifiers and texts of the documents: the index of the first part that stores texts, or else of the
         first part.
@@ -97,8 +110,12 @@ class Mixture:
     kind: ClassVar[str] = "mixture"
     scores_are_relative: ClassVar[bool] = True
 
-    def __init__(self, parts: Sequence[Part], *, depth: int = DEPTH) -> None:
+    def __init__(
+        self, parts: Sequence[Part], *, depth: int = DEPTH, feedback: Feedback | None = None
+    ) -> None:
         self.parts = _with_common_words(_checked_parts(parts))
+        check("feedback", feedback, isinstance(feedback, Feedback | None), "a Feedback, or None")
+        self.feedback = feedback
         if not is_integer(depth) or not 1 <= depth <= MAX_DEPTH:
             raise ParameterError(
                 "depth is the number of results of each part",
@@ -156,11 +173,11 @@ class Mixture:
         """Open the parts that a description names; see `open`."""
         path = folder.current
         parts = [
-            Part(record.name, SingleIndex(part_index(path, record)), record.weight)
+            Part(record.name, SingleIndex(part_index(path, record)), record.weight, record.retrieves)
             for record in manifest.parts
         ]
         try:
-            mixture = cls(parts, depth=manifest.depth)
+            mixture = cls(parts, depth=manifest.depth, feedback=manifest.feedback)
         except ParameterError as error:
             raise CorruptIndexError(
                 error.message, facts=[("mixture", path), *error.facts], fixes=[REBUILD]
@@ -187,7 +204,7 @@ class Mixture:
         refreshed = [replace(part, backend=part.backend.refreshed()) for part in self.parts]
         if all(new.backend is old.backend for new, old in zip(refreshed, self.parts, strict=True)):
             return self
-        return Mixture(refreshed, depth=self.depth)
+        return Mixture(refreshed, depth=self.depth, feedback=self.feedback)
 
     @property
     def description(self) -> str:
@@ -239,6 +256,8 @@ class Mixture:
                 part.index,
                 self._encoder(part.backend, whole, search, example),
                 part.backend.graph_for(search) if has_vectors else None,
+                part.retrieves,
+                self.feedback if has_vectors and search.feedback else None,
             )
             for part, has_vectors in zip(self.parts, with_vectors, strict=True)
         )
@@ -265,7 +284,7 @@ class Mixture:
         """Find the candidates of a query and score them."""
         of_parts = [None] * len(self.parts) if allowed is None else allowed
         scans = [
-            VectorScan() if part.graph is None and vector.vector is not None else None
+            VectorScan() if part.retrieves and part.graph is None and vector.vector is not None else None
             for part, vector in zip(query.parts, query.vectors, strict=True)
         ]
         firsts = [
@@ -277,12 +296,13 @@ class Mixture:
                 allowed=of_part,
                 search=part.search if scan is None else scan.search,
             )
+            if part.retrieves
+            else _NOTHING
             for part, vector, of_part, scan in zip(query.parts, query.vectors, of_parts, scans, strict=True)
         ]
         union = np.sort(np.concatenate([ordinals for ordinals, _ in firsts]))
         union = union[np.diff(union, prepend=-1) > 0]  # faster than np.unique
-        total = np.zeros(len(union))
-        of_scores = []
+        by_part = []
         for part, vector, scan, (ordinals, own) in zip(self.parts, query.vectors, scans, firsts, strict=True):
             places = np.searchsorted(union, ordinals)
             others = np.ones(len(union), dtype=np.bool_)
@@ -293,15 +313,39 @@ class Mixture:
             if len(ordinals) < len(union):
                 kept = None if scan is None else scan.score
                 scores[others], matched[others] = score_documents(part.index, vector, union[others], kept)
-            least = 0.0
-            if vector.vector is not None and matched.any():
-                least = float(scores[matched].min())
-                scores[~matched] = least
-            filled = least * float((~matched).sum()) / max(1, len(union)) if least else 0.0
-            scale = Normalisation(*_moments(scores), least, filled)
-            of_scores.append(scale)
+            by_part.append(_normalised(vector, scores, matched))
+        matches = MixtureMatches(self, query, union, self.total(by_part), tuple(n for _, n in by_part))
+        return matches if self.feedback is None else self._with_feedback(matches, by_part)
+
+    def _with_feedback(
+        self, matches: MixtureMatches, by_part: Sequence[tuple[Floats, Normalisation]]
+    ) -> MixtureMatches:
+        """Score the candidates again in parts with feedback, by queries that are moved towards the first ones."""
+        assert self.feedback is not None, "the mixture has feedback"
+        query, candidates = matches.query, matches.candidates
+        if not len(candidates):
+            return matches
+        first, _ = matches.best(self.feedback.documents)
+        scored, vectors = list(by_part), list(query.vectors)
+        for number, (part, vector) in enumerate(zip(query.parts, query.vectors, strict=True)):
+            if part.feedback is not None:
+                moved = moved_query(part.index, vector, first, part.feedback.weight)
+                if moved is not vector:
+                    vectors[number] = moved
+                    scored[number] = _normalised(moved, *score_documents(part.index, moved, candidates))
+        if all(new is old for new, old in zip(vectors, query.vectors, strict=True)):
+            return matches
+        moved_queries = replace(query, vectors=tuple(vectors))
+        return MixtureMatches(
+            self, moved_queries, candidates, self.total(scored), tuple(n for _, n in scored)
+        )
+
+    def total(self, by_part: Sequence[tuple[Floats, Normalisation]]) -> Floats:
+        """Return the weighted sum of the normalised scores of all parts."""
+        total = np.zeros(len(by_part[0][0]))
+        for part, (scores, scale) in zip(self.parts, by_part, strict=True):
             total += part.weight / scale.deviation * (scores - scale.mean)
-        return MixtureMatches(self, query, union, total, tuple(of_scores))
+        return total
 
     def windows_for(self, parts: Sequence[PartEncoding], k: int) -> int | None:
         """Return how many windows a search takes from the graph of a part; see `SingleIndex.windows_for`.
@@ -375,7 +419,7 @@ class MixtureMatches:
 
     def scores(self, ordinals: Ordinals) -> Scored:
         """Return the scores of any documents, on the scale of the candidates."""
-        return self._total(self.part_scores(ordinals)), np.ones(len(ordinals), dtype=np.bool_)
+        return self._sum(self.part_scores(ordinals)), np.ones(len(ordinals), dtype=np.bool_)
 
     def part_scores(self, ordinals: Ordinals) -> list[Floats]:
         """Return the scores of any documents in each part."""
@@ -387,12 +431,9 @@ class MixtureMatches:
             by_part.append(scores if vector.vector is None else np.where(matched, scores, scale.least))
         return by_part
 
-    def _total(self, by_part: Sequence[Floats]) -> Floats:
+    def _sum(self, by_part: Sequence[Floats]) -> Floats:
         """Return the sum of the scores in each part, normalised over the candidates."""
-        total = np.zeros(len(by_part[0]))
-        for part, scores, scale in zip(self.mixture.parts, by_part, self.normalisations, strict=True):
-            total += part.weight / scale.deviation * (scores - scale.mean)
-        return total
+        return self.mixture.total(list(zip(by_part, self.normalisations, strict=True)))
 
     def explain(
         self, doc_ids: Sequence[str], ordinals: Ordinals, competitors: int | None, centred: bool
@@ -419,7 +460,7 @@ class MixtureMatches:
                 score,
                 index=mixture.name,
             )
-            for position, score in enumerate(self._total(part_scores).tolist())
+            for position, score in enumerate(self._sum(part_scores).tolist())
         ]
         if competitors is not None:
             neighbours = np.where(np.isin(ordinals, self.candidates), competitors, 0)
@@ -439,6 +480,18 @@ class MixtureMatches:
                 of_terms = mean_weights(part.index, vector, self.candidates)
                 means[part.name] = {**of_terms, NO_TEXT: scale.filled}
         return [centred_explanation(explanation, means) for explanation in explanations]
+
+
+def _normalised(
+    vector: QueryVector, scores: Floats, matched: npt.NDArray[np.bool_]
+) -> tuple[Floats, Normalisation]:
+    """Return the scores of the candidates in a part, with those of documents without a vector, and their scale."""
+    least = 0.0
+    if vector.vector is not None and matched.any():
+        least = float(scores[matched].min())
+        scores[~matched] = least
+    filled = least * float((~matched).sum()) / max(1, len(scores)) if least else 0.0
+    return scores, Normalisation(*_moments(scores), least, filled)
 
 
 def _of_whole_words(parts: Sequence[Part]) -> SingleIndex | None:
@@ -527,6 +580,8 @@ def _checked_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
                 facts=[("part", part.name), ("weight", part.weight)],
                 fixes=["divide all weights by the same number; the ranking does not change"],
             )
+    if not any(part.retrieves for part in checked):
+        raise ParameterError("no part of the mixture finds candidates", facts=[("parts", names)])
     if not any(part.weight for part in checked):
         raise ParameterError("the weights of a mixture are not all 0", facts=[("parts", names)])
     return checked

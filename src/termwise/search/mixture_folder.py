@@ -10,23 +10,35 @@
 manifest of each part by its SHA-256. A change writes the new manifests of the parts as ``manifest.json.new``, replaces
 ``mixture.json``, and then renames the manifests, so the manifest of a part is always in one of these two files::
 
-    format, version, checksum    "termwise-mixture", 1, and the checksum of the rest
-    parts                        per part: name, folder, weight, and the SHA-256 of the manifest of its index
+    format, version, checksum    "termwise-mixture", 2, and the checksum of the rest
+    parts                        per part: name, folder, weight, whether it retrieves candidates, and the SHA-256 of the
+                                 manifest of its index
     depth                        number of results that each part contributes to the candidates
     normalisation                "z"
+    feedback                     documents and weight of feedback, or null
     written_by                   program and version
+
+In version 1, all parts retrieve candidates, and there is no feedback.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from termwise._version import __version__
-from termwise.errors import CorruptIndexError, MissingFileError, NewerFormatError, NotAnIndexError
+from termwise.display.safe_text import shown
+from termwise.engine.feedback import Feedback
+from termwise.errors import (
+    CorruptIndexError,
+    MissingFileError,
+    NewerFormatError,
+    NotAnIndexError,
+    ParameterError,
+)
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.index.container import storage_errors
@@ -36,6 +48,7 @@ from termwise.storage.manifest_json import (
     expect_choice,
     expect_digest,
     expect_file_name,
+    expect_flag,
     expect_number,
     expect_object,
     expect_text,
@@ -48,7 +61,7 @@ from termwise.storage.safe_read import is_file, read_regular
 
 NAME = MIXTURE
 FORMAT = "termwise-mixture"
-VERSION = 1
+VERSION = 2
 
 DEPTH = 1000
 """Default number of results that each part contributes to the candidates."""
@@ -84,12 +97,15 @@ class PartRecord:
         Weight of its normalised scores.
     sha256 : str
         SHA-256 of the manifest of the index.
+    retrieves : bool
+        Whether it finds candidates, see `Part`.
     """
 
     name: str
     folder: str
     weight: float
     sha256: str
+    retrieves: bool = True
 
 
 @dataclass(frozen=True)
@@ -99,6 +115,7 @@ class MixtureManifest:
     parts: tuple[PartRecord, ...]
     depth: int = DEPTH
     normalisation: str = "z"
+    feedback: Feedback | None = None
     written_by: str = f"termwise {__version__}"
 
     def write(self, folder: Path) -> None:
@@ -210,15 +227,29 @@ def is_part_name(name: object) -> bool:
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
+def check_only_scoring(given: Collection[str], names: Sequence[str]) -> None:
+    """Raise `ParameterError` unless the parts that find no candidates are named as parts of the mixture."""
+    if (
+        isinstance(given, str)
+        or not isinstance(given, Collection)
+        or not all(name in names for name in given)
+    ):
+        raise ParameterError(
+            "only_scoring names the parts of a mixture that find no candidates",
+            facts=[("given", shown(given)), ("parts", ", ".join(map(str, names)))],
+        )
+
+
 def of_mixture(error: CorruptIndexError | MissingFileError) -> CorruptIndexError | MissingFileError:
     """Return the error of a part with the fix for the mixture: a build of this index alone would not repair it."""
     return type(error)(error.message, facts=error.facts, fixes=[REBUILD])
 
 
 def _manifest(body: Mapping[str, Any]) -> MixtureManifest:
-    names = {"format", "version", "checksum", "parts", "depth", "normalisation", "written_by"}
+    names = {"format", "version", "checksum", *(field.name for field in fields(MixtureManifest))}
+    if expect_whole(body.get("version"), "version", 1, VERSION) == 1:
+        body = {"feedback": None, **body}
     body = expect_object(body, names, "an object")
-    expect_whole(body["version"], "version", 1, VERSION)
     if not isinstance(body["parts"], list) or not 0 < len(body["parts"]) <= MAX_PARTS:
         raise Misfit(f"parts, from 1 to {MAX_PARTS}", type(body["parts"]).__name__)
     parts = tuple(_part(value, f"parts[{number}]") for number, value in enumerate(body["parts"]))
@@ -227,16 +258,21 @@ def _manifest(body: Mapping[str, Any]) -> MixtureManifest:
             raise Misfit(f"parts with distinct values of {field}", "one that occurs twice")
     if not any(part.weight for part in parts):
         raise Misfit("a weight other than 0", "weights of 0 only")
+    if not any(part.retrieves for part in parts):
+        raise Misfit("a part that retrieves candidates", "none")
     return MixtureManifest(
         parts,
         depth=expect_whole(body["depth"], "depth", 1, MAX_DEPTH),
         normalisation=expect_choice(body["normalisation"], "normalisation", ("z",)),
+        feedback=None if body["feedback"] is None else _feedback(body["feedback"]),
         written_by=expect_text(body["written_by"], "written_by"),
     )
 
 
 def _part(value: object, where: str) -> PartRecord:
-    body = expect_object(value, {"name", "folder", "weight", "sha256"}, where)
+    if isinstance(value, dict):
+        value = {"retrieves": True, **value}
+    body = expect_object(value, {field.name for field in fields(PartRecord)}, where)
     if not is_part_name(body["name"]):
         raise Misfit(f"{where}.name as a name", str(body["name"])[:80])
     return PartRecord(
@@ -244,4 +280,13 @@ def _part(value: object, where: str) -> PartRecord:
         folder=expect_file_name(body["folder"]),
         weight=expect_number(body["weight"], f"{where}.weight", -MAX_WEIGHT, MAX_WEIGHT),
         sha256=expect_digest(body["sha256"], f"{where}.sha256"),
+        retrieves=expect_flag(body["retrieves"], f"{where}.retrieves"),
     )
+
+
+def _feedback(value: object) -> Feedback:
+    body = expect_object(value, {field.name for field in fields(Feedback)}, "feedback")
+    try:
+        return Feedback(**body)
+    except ParameterError as error:
+        raise Misfit("feedback within its ranges", str(dict(error.facts))) from None

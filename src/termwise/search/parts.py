@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.engine.allowed_documents import AllowedDocuments
+from termwise.engine.feedback import Feedback
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_vector import QueryVector
 from termwise.engine.retrieval import SearchSegment
@@ -37,11 +38,14 @@ class Part:
     backend : SingleIndex
     weight : float
         Weight of its normalised scores; a negative weight reverses them.
+    retrieves : bool
+        Whether the index finds candidates. Otherwise, it scores those of the other parts.
     """
 
     name: str
     backend: SingleIndex
     weight: float
+    retrieves: bool = True
 
     @property
     def index(self) -> Index:
@@ -60,11 +64,17 @@ class PartEncoding:
     encoder : QueryEncoder
     graph : ApproximateRetrieval or None
         For an approximate search of vectors.
+    retrieves : bool
+        See `Part`.
+    feedback : Feedback or None
+        Settings of feedback in a mixture; None for none.
     """
 
     index: Index
     encoder: QueryEncoder
     graph: ApproximateRetrieval | None
+    retrieves: bool = True
+    feedback: Feedback | None = None
 
     @property
     def search(self) -> SearchSegment | None:

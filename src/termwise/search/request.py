@@ -94,6 +94,9 @@ class Search:
         `termwise.engine.query_settings`.
     weighting : QuerySettings, optional
         Weighting of query terms, for queries that are whole documents.
+    feedback : bool, optional
+        Use the feedback of a mixture that has it: score the candidates again after the query is moved towards the first
+        documents, see `termwise.engine.feedback`.
     approximate : int, optional
         Search vectors approximately: a graph (`termwise.indexing.build_graph`) proposes this many windows, and only
         their documents are scored, exactly. Some of the best documents can be missing. By default all vectors are read.
@@ -136,6 +139,7 @@ class Search:
     fuzzy: bool = False
     prefix: bool = False
     weighting: QuerySettings = DEFAULT
+    feedback: bool = True
     approximate: int | None = None
 
     def __post_init__(self) -> None:
@@ -176,6 +180,8 @@ class Search:
         for name in ("syntax", "fuzzy", "prefix"):
             if getattr(self, name) is not False:
                 check_flag(name, getattr(self, name))
+        if self.feedback is not True:
+            check_flag("feedback", self.feedback)
         if self.collapse is None and self.collapse_size != 1:
             raise ParameterError(
                 "the number of results of each value needs an attribute",

@@ -21,7 +21,7 @@ from termwise.records import AttributeValue, ExcludedDocuments, Exclusion, Query
 from termwise.search.backend import Backend, find_documents
 from termwise.search.candidates import rank_candidates
 from termwise.search.hits import Hit, hits_of
-from termwise.search.mixture_folder import DEPTH
+from termwise.search.mixture_folder import DEPTH, check_only_scoring
 from termwise.search.parts import Part
 from termwise.search.request import Search, checked_k, query_text
 from termwise.search.results import Results
@@ -31,6 +31,7 @@ from termwise.validation import check, check_count, check_run, check_threads
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
+    from termwise.engine.feedback import Feedback
     from termwise.explain.explanation import Explanation
     from termwise.search.suggestions import Completion, Suggestion
     from termwise.search.timed_run import TimedRanking, TimedRun
@@ -102,7 +103,13 @@ class Searcher:
 
     @classmethod
     def mix(
-        cls, searchers: Mapping[str, Searcher], weights: Sequence[float], *, depth: int = DEPTH
+        cls,
+        searchers: Mapping[str, Searcher],
+        weights: Sequence[float],
+        *,
+        depth: int = DEPTH,
+        feedback: Feedback | None = None,
+        only_scoring: Collection[str] = (),
     ) -> Searcher:
         """Return a searcher that ranks with several indexes of the same documents; see `termwise.search.mixture`.
 
@@ -114,6 +121,10 @@ class Searcher:
             Weight of the normalised scores of each; a negative weight reverses them.
         depth : int, optional
             Number of results that each index contributes to the candidates.
+        feedback : Feedback, optional
+            Settings of feedback for indexes with vectors; none by default.
+        only_scoring : collection of str, optional
+            Names of indexes that find no candidates, and score those of the others.
 
         Raises
         ------
@@ -141,6 +152,7 @@ class Searcher:
                 "each part of a mixture needs a weight",
                 facts=[("searchers", len(searchers)), ("weights", len(weights))],
             )
+        check_only_scoring(only_scoring, list(searchers))
         parts = []
         for (name, searcher), weight in zip(searchers.items(), weights, strict=True):
             backend = getattr(searcher, "backend", None)
@@ -150,10 +162,10 @@ class Searcher:
                     facts=[("part", name), ("given", type(backend or searcher).__name__)],
                     fixes=[Fix.call("termwise.open", Code("path"))],
                 )
-            parts.append(Part(name, backend, weight))
+            parts.append(Part(name, backend, weight, name not in only_scoring))
         from termwise.search.mixture import Mixture
 
-        return cls(Mixture(parts, depth=depth))
+        return cls(Mixture(parts, depth=depth, feedback=feedback))
 
     def __repr__(self) -> str:
         documents = f"{self.documents:,} documents"
@@ -390,7 +402,7 @@ class Searcher:
         from termwise.search.mixture import MixtureMatches
 
         checked, excluded = checked_queries(queries, None, exclude)
-        results = Results(self.backend, Search())
+        results = Results(self.backend, Search(feedback=False))  # which depends on the weights
         rankings: list[list[Ranking]] = [[] for _ in self.parts]
         for number, query in enumerate(checked):
             left_out = excluded.for_query(query.query_id)

@@ -102,6 +102,7 @@ class SearchRequest(_Request):
     )
     fuzzy: bool = Field(False, description="Add words of similar spelling for words that the index lacks.")
     prefix: bool = Field(False, description="Add words that begin with the last word.")
+    feedback: bool = Field(True, description="Use the feedback of a mixture that has it.")
     facets: Names = Field(
         default_factory=list, description="Attributes whose values are counted over all matches."
     )
@@ -163,6 +164,7 @@ class ExplainRequest(_Request):
     text: bool = Field(False, description="Return the query and the text, in which spans are positions.")
     fuzzy: bool = False
     prefix: bool = False
+    feedback: bool = True
 
 
 class FacetsRequest(_Request):

@@ -154,16 +154,16 @@ class WordPieceAnalyzer:
 
     def numbers(self, text: str) -> npt.NDArray[np.int32]:
         """Return the number of each of ``tokens(text)`` in the vocabulary: shape (tokens,)."""
-        return np.array([self.vocabulary.number(token) for token in self.tokens(text)], dtype=np.int32)
+        return np.array(self._assembled.numbers(text), dtype=np.int32)
 
 
 class _Assembled(NamedTuple):
     """Tokenizer of a file, its vocabulary, and its special tokens.
 
-    `pieces` has the pieces of units, and is None if the library processes whole texts only. BERT's normaliser and
-    pre-tokenizer process each text between white space separately, and in ASCII text each word and each punctuation
-    mark. The pieces of a text are therefore those of its units in sequence: ASCII words and marks, and the texts
-    between white space that are not ASCII. The library processes other texts: those with special tokens, or with
+    `pieces` and `piece_numbers` have those of units, and are None if the library processes whole texts only. BERT's
+    normaliser and pre-tokenizer process each text between white space separately, and in ASCII text each word and each
+    punctuation mark. The pieces of a text are therefore those of its units in sequence: ASCII words and marks, and the
+    texts between white space that are not ASCII. The library processes other texts: those with special tokens, or with
     control characters, whose removal joins their neighbours.
     """
 
@@ -171,18 +171,33 @@ class _Assembled(NamedTuple):
     vocabulary: Vocabulary
     special: tuple[str, ...]
     pieces: WordCache[list[str]] | None
+    piece_numbers: WordCache[list[int]] | None
 
     def tokens(self, text: str) -> list[str]:
         """Return the pieces of a text."""
-        special = any(token in text for token in self.special) or _ASCII_CONTROL.search(text) is not None
-        if self.pieces is None or special:
+        if self.pieces is None or self._is_whole(text):
             return _encoded(self.tokenizer, text)
         return list(chain.from_iterable(map(self.pieces.__getitem__, _units(text))))
+
+    def numbers(self, text: str) -> list[int]:
+        """Return the numbers of the pieces of a text."""
+        if self.piece_numbers is None or self._is_whole(text):
+            return _numbers(self.tokenizer, text)
+        return list(chain.from_iterable(map(self.piece_numbers.__getitem__, _units(text))))
+
+    def _is_whole(self, text: str) -> bool:
+        """Return whether the library processes a text as a whole."""
+        return any(token in text for token in self.special) or _ASCII_CONTROL.search(text) is not None
 
 
 def _encoded(tokenizer: Tokenizer, text: str) -> list[str]:
     tokens: list[str] = tokenizer.encode(without_surrogates(text), add_special_tokens=False).tokens
     return tokens
+
+
+def _numbers(tokenizer: Tokenizer, text: str) -> list[int]:
+    numbers: list[int] = tokenizer.encode(without_surrogates(text), add_special_tokens=False).ids
+    return numbers
 
 
 def _units(text: str) -> list[str]:
@@ -224,8 +239,10 @@ def _source(spec: AnalyzerSpec) -> tuple[str, bytes]:
 def _assembled(kind: str, data: bytes) -> _Assembled:
     tokenizer, tokens = _read_tokenizer(data) if kind == _TOKENIZER_JSON else _read_vocabulary(data)
     special = tuple(token.content for token in tokenizer.get_added_tokens_decoder().values())
-    pieces = WordCache(partial(_encoded, tokenizer)) if _cuts_by_unit(tokenizer) else None
-    return _Assembled(tokenizer, Vocabulary(tokens), special, pieces)
+    pieces = numbers = None
+    if _cuts_by_unit(tokenizer):
+        pieces, numbers = WordCache(partial(_encoded, tokenizer)), WordCache(partial(_numbers, tokenizer))
+    return _Assembled(tokenizer, Vocabulary(tokens), special, pieces, numbers)
 
 
 def _cuts_by_unit(tokenizer: Tokenizer) -> bool:

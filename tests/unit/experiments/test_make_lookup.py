@@ -56,20 +56,23 @@ def made(toy, tmp_path, monkeypatch):
 
 def run(made, tmp_path, *more):
     work, base = tmp_path / "work", tmp_path / "base"
-    made.main([f"--work={work}", f"--teacher={base}", "--threads=1", *more])
+    made.main(["lookup", f"--work={work}", f"--teacher={base}", "--threads=1", *more])
 
 
-def test_the_recipe_and_the_card_can_be_read():
+@pytest.mark.parametrize(
+    ("name", "base"), [("lookup", "all-MiniLM-L6-v2"), ("granite", "granite-embedding-30m-english")]
+)
+def test_the_recipe_and_the_card_can_be_read(name, base):
     import make
 
     from termwise.train import LookupSettings
     from termwise.train.export.card_facts import check_card_facts
 
-    recipe = tomllib.loads((HERE / "recipe.toml").read_text())["lookup"]
+    recipe = tomllib.loads((HERE / "recipe.toml").read_text())[name]
     LookupSettings.parse({name: str(value) for name, value in recipe["training"].items()})
-    card = make.card("lookup")
+    card = make.card(name)
     check_card_facts(card)
-    assert card["base"]["name"] == make.BASE == "all-MiniLM-L6-v2"
+    assert card["base"]["name"] == base
 
 
 def test_an_encoder_is_made_and_shipped(made, tmp_path, capsys):

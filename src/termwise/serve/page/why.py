@@ -27,6 +27,7 @@ ORIGINS = {
     "vector": "vector",
     "background": "document",
     "empty": "document",
+    "feedback": "first results",
 }
 """Names of origins that need another one than their own."""
 
