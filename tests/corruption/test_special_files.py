@@ -69,7 +69,7 @@ def test_a_special_file_is_damage(index: Path, kind: str, name: str) -> None:
 def test_a_build_refuses_a_folder_with_a_special_manifest(index: Path, tmp_path: Path, kind: str) -> None:
     (tmp_path / "docs.jsonl").write_text('{"_id": "a", "text": "merge"}\n')
     replace(index / "manifest.json", kind)
-    found = run("index", str(tmp_path / "docs.jsonl"), "--out", str(index), "--overwrite")
+    found = run("index", str(tmp_path / "docs.jsonl"), "--model", "bm25", "--out", str(index), "--overwrite")
     assert found.returncode == 2
     assert "[foreign-folder]" in found.stderr
 

@@ -1,14 +1,14 @@
-"""Five small golden indexes: their content, and how they are written.
+"""Six small golden indexes: their content, and how they are written; one of them as earlier versions wrote it.
 
-``python tests/golden/golden.py`` writes the kept files anew. That is right only together with a new version of the
-format: an index of an old version must stay readable, so its files are kept beside the new ones.
+``python tests/golden/golden.py`` writes the kept files of the others anew. That is right only together with a new
+version of the format: an index of an old version must stay readable, so its files are kept beside the new ones.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -142,10 +142,13 @@ CHANGES = Golden(
     change=_change,
     changed_ids=["b c", "ü", "x", "a"],
 )
-ALL = (IMPACTS, FLOATS, TEXTS, VECTORS, CHANGES)
+EARLIER = replace(VECTORS, name="vectors-without-sums")
+"""An index of vectors without their sums, as it was written before feedback."""
+WRITTEN = (IMPACTS, FLOATS, TEXTS, VECTORS, CHANGES)
+ALL = (*WRITTEN, EARLIER)
 
 
 if __name__ == "__main__":
-    for golden in ALL:
+    for golden in WRITTEN:
         shutil.rmtree(golden.folder, ignore_errors=True)
         golden.write(golden.folder)

@@ -141,7 +141,13 @@ def command(
 
     chose_default = model is None
     if model is None:
-        model = "bm25" if analyzer or settings or float_weights else INSTANT
+        model = "bm25" if analyzer or settings or tuned or float_weights else INSTANT
+    if model == INSTANT:
+        refuse_options(
+            {"--encoding": encoding, "--precision": precision, "--provider": provider},
+            f"to {INSTANT}, which runs no network",
+            "--model best, or another model with a network",
+        )
     given, size = model_settings(settings or ()), memory_size(memory)
     names, numbers = field_choice(fields), network_precision(precision)
     providers = None if provider is None else (provider,)
@@ -154,8 +160,9 @@ def command(
         refuse_options(
             fixed,
             "to a mixture, whose parts have fixed settings",
+            *([] if analyzer is None and settings is None else ["--model bm25"]),
             "build the indexes one by one and mix them: termwise fuse-indexes "
-            f"{' '.join(f'{part.model}.tw' for part in parts)} --weights "
+            f"{' '.join(f'{part.name}.tw' for part in parts)} --weights "
             f"{','.join(f'{part.weight:g}' for part in parts)} --normalise z --out {quote(str(out))}",
         )
         networks = [(part_folder(out, part.name), chosen_model(part.model, part.settings)) for part in parts]

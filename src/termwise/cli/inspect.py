@@ -240,12 +240,10 @@ def _model_rows(encoder: EncoderDescription) -> list[tuple[str, str]]:
 def _network_rows(network: NetworkRecord) -> list[tuple[str, str]]:
     """Return rows for the encoder that computed the weights."""
     settings = (f"{name} {value}" for name, value in network.settings.items() if value is not None)
+    run = f"{network.precision or 'unknown precision'} on {network.processor or 'an unknown processor'}"
     rows = [
         ("encoder", f"{network.name or 'unknown'} ({network.id or 'unknown'})"),
-        (
-            "network",
-            f"{network.precision or 'unknown precision'} on {network.processor or 'an unknown processor'}",
-        ),
+        ("network", "none" if network.settings.get("documents") == "table" else run),
         ("encoded with", ", ".join(settings)),
         ("times", f"idf to the power {network.idf_power:g}" if network.idf_power else ""),
     ]

@@ -37,7 +37,10 @@ def place(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "shop.jsonl").write_text(SHOP)
     (tmp_path / "next.jsonl").write_text(NEXT)
-    assert run(["index", "shop.jsonl", "--attributes", "all", "--store-text", "--out", "tw"]) == 0
+    assert (
+        run(["index", "shop.jsonl", "--model", "bm25", "--attributes", "all", "--store-text", "--out", "tw"])
+        == 0
+    )
     capsys.readouterr()
     return tmp_path
 
@@ -146,7 +149,7 @@ def test_delete_takes_identifiers_or_a_filter(place, capsys):
 
 
 def test_a_filter_needs_attributes(place, capsys):
-    assert run(["index", "shop.jsonl", "--out", "plain"]) == 0
+    assert run(["index", "shop.jsonl", "--model", "bm25", "--out", "plain"]) == 0
     capsys.readouterr()
     for option in (["--sort", "price"], ["--collapse", "price"], ["--show", "price"], ["--facets", "price"]):
         error = failure(capsys, ["search", "plain", "tea", *option], 2)
@@ -269,7 +272,7 @@ def test_a_mixture(place, capsys, monkeypatch):
 
 
 def test_fields_that_an_index_does_not_keep_are_noted(place, capsys):
-    assert run(["index", "shop.jsonl", "--out", "plain"]) == 0
+    assert run(["index", "shop.jsonl", "--model", "bm25", "--out", "plain"]) == 0
     capsys.readouterr()
     assert run(["add", "plain", "next.jsonl"]) == 0
     assert capsys.readouterr().err == (

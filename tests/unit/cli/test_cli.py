@@ -130,7 +130,7 @@ def test_the_help_describes_each_verb_on_one_whole_line(capsys, monkeypatch, gro
             "<=1024",
         ),
         (["rank", "i.tw", "--queries", "q", "--out", "n", "--threads", "1025"], "<=1024"),
-        (["index", "docs.jsonl", "--out", "n", "--fields", "titel"], "title"),
+        (["index", "docs.jsonl", "--model", "bm25", "--out", "n", "--fields", "titel"], "title"),
         (["evaluate", "--qrels", "qrels.tsv", "run.trec", "-m", "nDGC@10"], "nDCG"),
         (["evaluate", "--qrels", "qrels.tsv", "run.trec", "--missing", "maybe"], "zero"),
         (["compare", "--qrels", "qrels.tsv", "run.trec"], "two"),
@@ -173,9 +173,9 @@ def test_a_fix_is_an_option_of_the_command(index, capsys, arguments, fix):
 
 def test_printed_commands_quote_paths(index, capsys):
     (index.parent / "an array.jsonl").write_text("[1]\n")
-    assert run(["index", "an array.jsonl", "--out", "n"]) == 3
+    assert run(["index", "an array.jsonl", "--model", "bm25", "--out", "n"]) == 3
     assert "jq -c '.[]' 'an array.jsonl'" in capsys.readouterr().err
-    assert run(["index", "docs.jsonl", "--out", "my index"]) == 0
+    assert run(["index", "docs.jsonl", "--model", "bm25", "--out", "my index"]) == 0
     streams = capsys.readouterr()
     assert "termwise search 'my index'" in streams.err
     assert "my index: 3 documents" in streams.out
@@ -183,7 +183,7 @@ def test_printed_commands_quote_paths(index, capsys):
 
 def test_ignored_term_weights_are_reported(place, capsys):
     (place / "w.jsonl").write_text('{"id": "a", "contents": "merge", "vector": {"merge": 1}}\n')
-    assert run(["index", "w.jsonl", "--out", "text.tw"]) == 0
+    assert run(["index", "w.jsonl", "--model", "bm25", "--out", "text.tw"]) == 0
     assert 'w.jsonl: the field "vector" is ignored; --model vectors uses' in capsys.readouterr().err
     assert run(["index", "w.jsonl", "--out", "weights.tw", "--model", "vectors"]) == 0
     assert "ignored" not in capsys.readouterr().err
@@ -204,12 +204,12 @@ def test_an_unreadable_manifest_has_a_fix(place, capsys):
         (["compare", "--qrels", "qrels.tsv", "i.tw", "i.tw"], "given twice"),
         (["evaluate", "--qrels", "qrels.tsv", "i.tw"], "termwise search i.tw"),
         (["compare", "--qrels", "qrels.tsv", "i.tw", "r.trec"], "termwise search i.tw"),
-        (["index", "nowhere.jsonl", "--out", "n"], "nowhere.jsonl"),
-        (["index", "empty.jsonl", "--out", "n"], "collection  empty.jsonl"),
+        (["index", "nowhere.jsonl", "--model", "bm25", "--out", "n"], "nowhere.jsonl"),
+        (["index", "empty.jsonl", "--model", "bm25", "--out", "n"], "collection  empty.jsonl"),
         (["index", "empty.jsonl", "--model", "best", "--out", "n"], "collection  empty.jsonl"),
         (["learn-weights", "nowhere.tw", "--qrels", "qrels.tsv"], "no such mixture"),
-        (["index", "bad.jsonl", "--out", "n"], "bad.jsonl"),
-        (["index", "twice.jsonl", "--out", "n"], "number 1 and number 2"),
+        (["index", "bad.jsonl", "--model", "bm25", "--out", "n"], "bad.jsonl"),
+        (["index", "twice.jsonl", "--model", "bm25", "--out", "n"], "number 1 and number 2"),
         (["explain", "i.tw", "lists", "nope"], "nope"),
         (["explain", "i.tw", "nope", "--like", "a"], "nope"),
         (["search", "i.tw", "--like", "nope"], "nope"),
@@ -239,11 +239,11 @@ def test_bad_data_exits_with_3_and_its_place(index, capsys, arguments, said):
 
 
 def test_index_prints_a_summary(place, capsys):
-    assert run(["index", "docs.jsonl", "--out", "i.tw", "--json"]) == 0
+    assert run(["index", "docs.jsonl", "--model", "bm25", "--out", "i.tw", "--json"]) == 0
     (report,) = lines(capsys)
     assert report["documents"] == 3
     assert report["terms"] > 5
-    assert run(["index", "docs.jsonl", "--out", "i.tw"]) == 2
+    assert run(["index", "docs.jsonl", "--model", "bm25", "--out", "i.tw"]) == 2
     assert "--overwrite" in capsys.readouterr().err
     assert run(["index", "docs.jsonl", "--out", "i.tw", "--overwrite", "--model", "jm", "--float"]) == 0
 
@@ -478,7 +478,7 @@ def test_options_of_the_paired_test(place, capsys):
 @pytest.mark.parametrize("first", ["id\ttitle\ttext", "a\ttext"])
 def test_a_skipped_header_is_noted(place, capsys, first):
     (place / "docs.tsv").write_text(f"{first}\nb\tmerge\n")
-    assert run(["index", "docs.tsv", "--out", "t.tw", "--json"]) == 0
+    assert run(["index", "docs.tsv", "--model", "bm25", "--out", "t.tw", "--json"]) == 0
     streams = capsys.readouterr()
     said = "docs.tsv: the first line is a header and is skipped: 'id\\ttitle\\ttext'\n"
     assert streams.err == (said if first.startswith("id") else "")
@@ -487,7 +487,7 @@ def test_a_skipped_header_is_noted(place, capsys, first):
 
 def test_a_header_in_another_order_is_a_document_and_noted(place, capsys):
     (place / "docs.tsv").write_text("text\tid\nmerge\tb\n")
-    assert run(["index", "docs.tsv", "--out", "t.tw", "--json"]) == 0
+    assert run(["index", "docs.tsv", "--model", "bm25", "--out", "t.tw", "--json"]) == 0
     streams = capsys.readouterr()
     assert streams.err == (
         "docs.tsv: the first line is read as a document, although it looks like a header whose first "
@@ -500,7 +500,7 @@ def test_a_header_in_a_pipe_is_noted(place, capsys):
     os.mkfifo(place / "docs.tsv")
     writer = threading.Thread(target=(place / "docs.tsv").write_text, args=("id\ttext\nb\tmerge\n",))
     writer.start()
-    assert run(["index", "docs.tsv", "--out", "t.tw", "--json"]) == 0
+    assert run(["index", "docs.tsv", "--model", "bm25", "--out", "t.tw", "--json"]) == 0
     writer.join()
     streams = capsys.readouterr()
     assert streams.err == "docs.tsv: the first line is a header and is skipped: 'id\\ttext'\n"
@@ -621,12 +621,12 @@ def test_inspect_shows_vectors(tmp_path, capsys):
     assert not [name for name in ("postings", "forward bytes", "inverted bytes") if name in shown]
     shown = " ".join(shown.split())
     # 3 windows of 16 + 4 bytes, and 3 starts of 4
-    assert "vectors 3 windows of 16 dimensions, 36 bytes per document" in shown
+    assert "vectors 3 windows of 16 dimensions, 100 bytes per document" in shown
     assert "query table 2 of 3 terms have a vector" in shown
     assert run(["inspect", str(tmp_path / "v.tw"), "--json"]) == 0
     (facts,) = lines(capsys)
     assert facts["vectors"] == {"windows": 3, "terms": 2, "dimensions": 16}
-    assert facts["bytes"]["vectors"] == 72
+    assert facts["bytes"]["vectors"] == 72 + 16 * 8  # the last is the sum of the directions
     assert run(["verify", str(tmp_path / "v.tw")]) == 0
     with IndexUpdater(tmp_path / "v.tw") as updater:
         updater.delete(["a", "b"])
@@ -925,7 +925,7 @@ def test_results_go_through_links_and_devices(index):
 @pytest.mark.parametrize("name", ["[/]x", "d[v2]", "[bold]z", ":smile:"])
 def test_names_are_not_markup(place, capsys, name):
     (place / "m.jsonl").write_text(json.dumps({"_id": name, "text": "a list"}) + "\n")
-    assert run(["index", "m.jsonl", "--out", f"./{name}.tw", "--store-text"]) == 0
+    assert run(["index", "m.jsonl", "--model", "bm25", "--out", f"./{name}.tw", "--store-text"]) == 0
     for arguments in (
         ["search", f"{name}.tw", "list"],
         ["explain", f"{name}.tw", "list", name],

@@ -31,7 +31,22 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_from_index_to_explanation(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert run(["index", "docs.jsonl", "--fields", "title^3,text", "--out", "i.tw", "--store-text"]) == 0
+    assert (
+        run(
+            [
+                "index",
+                "docs.jsonl",
+                "--model",
+                "bm25",
+                "--fields",
+                "title^3,text",
+                "--out",
+                "i.tw",
+                "--store-text",
+            ]
+        )
+        == 0
+    )
     write(tmp_path / "more.jsonl", [{"_id": "d", "title": "Moon", "text": "the moon"}])
     assert run(["add", "i.tw", "more.jsonl"]) == 0
     capsys.readouterr()
@@ -49,16 +64,25 @@ def test_from_index_to_explanation(capsys: pytest.CaptureFixture[str], tmp_path:
 @pytest.mark.parametrize(
     ("command", "named"),
     [
-        (["index", "docs.jsonl", "--out", "n", "--fields", "title^1.5,text"], "whole number from 1 to 100"),
-        (["index", "docs.jsonl", "--out", "n", "--fields", "title^,text"], "--fields 'title^3,text^2'"),
-        (["index", "docs.jsonl", "--out", "n", "--fields", "title^2,title"], "named twice"),
-        (["index", "docs.jsonl", "--out", "n", "--fields", "titel^2,text"], "title"),
+        (
+            ["index", "docs.jsonl", "--model", "bm25", "--out", "n", "--fields", "title^1.5,text"],
+            "whole number from 1 to 100",
+        ),
+        (
+            ["index", "docs.jsonl", "--model", "bm25", "--out", "n", "--fields", "title^,text"],
+            "--fields 'title^3,text^2'",
+        ),
+        (
+            ["index", "docs.jsonl", "--model", "bm25", "--out", "n", "--fields", "title^2,title"],
+            "named twice",
+        ),
+        (["index", "docs.jsonl", "--model", "bm25", "--out", "n", "--fields", "titel^2,text"], "title"),
         (["index", "docs.jsonl", "--out", "n", "--fields", "title^2", "--model", "tilde"], "reads one text"),
         (
             ["encode", "docs.jsonl", "--encoding", "n", "--fields", "title^2", "--model", "tilde"],
             "reads one text",
         ),
-        (["index", "python:stdlib", "--out", "n", "--fields", "title^2"], "title"),
+        (["index", "python:stdlib", "--model", "bm25", "--out", "n", "--fields", "title^2"], "title"),
     ],
 )
 def test_errors(capsys: pytest.CaptureFixture[str], command: list[str], named: str) -> None:
@@ -70,7 +94,7 @@ def test_errors(capsys: pytest.CaptureFixture[str], command: list[str], named: s
 def test_documents_without_the_fields_are_not_added(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert run(["index", "docs.jsonl", "--fields", "title^3,text", "--out", "i.tw"]) == 0
+    assert run(["index", "docs.jsonl", "--model", "bm25", "--fields", "title^3,text", "--out", "i.tw"]) == 0
     write(tmp_path / "bodies.jsonl", [{"_id": "d", "name": "Moon", "text": "the moon"}])
     assert run(["add", "i.tw", "bodies.jsonl"]) in (2, 3)
     assert "title" in capsys.readouterr().err
@@ -90,7 +114,22 @@ def test_chosen_fields_are_those_of_documents_that_are_added(
     assert run(["add", "m", "docs.jsonl"]) == 0
     assert "0 added, 0 replaced, 3 unchanged" in capsys.readouterr().out
     for options in ([], ["--fields", "text,title"]):
-        assert run(["index", "docs.jsonl", *options, "--out", "i.tw", "--store-text", "--overwrite"]) == 0
+        assert (
+            run(
+                [
+                    "index",
+                    "docs.jsonl",
+                    "--model",
+                    "bm25",
+                    *options,
+                    "--out",
+                    "i.tw",
+                    "--store-text",
+                    "--overwrite",
+                ]
+            )
+            == 0
+        )
         capsys.readouterr()
         assert run(["add", "i.tw", "docs.jsonl", *options]) == 0
         assert "0 added, 0 replaced, 3 unchanged" in capsys.readouterr().out
@@ -107,7 +146,18 @@ def test_chosen_fields_are_those_of_documents_that_are_added(
 
 
 def test_chosen_fields_are_no_attributes_unless_they_are_named(capsys: pytest.CaptureFixture[str]) -> None:
-    build = ["index", "docs.jsonl", "--fields", "title", "--out", "i.tw", "--overwrite", "--attributes"]
+    build = [
+        "index",
+        "docs.jsonl",
+        "--model",
+        "bm25",
+        "--fields",
+        "title",
+        "--out",
+        "i.tw",
+        "--overwrite",
+        "--attributes",
+    ]
     assert run([*build, "all"]) == 0
     assert "--attributes all leaves out the fields of the text: title; " in capsys.readouterr().err
     assert run([*build, "title,text"]) == 0

@@ -339,7 +339,7 @@ def test_an_index_is_no_mixture_and_the_reverse(place, capsys):
     error = capsys.readouterr().err
     assert "the folder is an index, not a mixture; nothing was changed" in error
     assert "remove the index first" in error
-    assert run(["index", "docs.jsonl", "--out", "m", "--overwrite"]) == 2
+    assert run(["index", "docs.jsonl", "--model", "bm25", "--out", "m", "--overwrite"]) == 2
     error = capsys.readouterr().err
     assert "the folder is a mixture of indexes, not an index; nothing was changed" in error
     assert "remove the mixture first" in error

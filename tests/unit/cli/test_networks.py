@@ -239,9 +239,9 @@ def test_an_interrupted_run_resumes(place, capsys, monkeypatch, verb):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["index", "docs.jsonl", "--out", "n", "--encoding", "rows"], "encoding"),
-        (["index", "docs.jsonl", "--out", "n", "--precision", "int8"], "precision"),
-        (["index", "docs.jsonl", "--out", "n", "--provider", "cuda"], "providers"),
+        (["index", "docs.jsonl", "--model", "bm25", "--out", "n", "--encoding", "rows"], "encoding"),
+        (["index", "docs.jsonl", "--model", "bm25", "--out", "n", "--precision", "int8"], "precision"),
+        (["index", "docs.jsonl", "--model", "bm25", "--out", "n", "--provider", "cuda"], "providers"),
         (
             ["index", "docs.jsonl", "--out", "n", "--model", "encoder", "--precision", "int4"],
             "--precision int8",

@@ -177,7 +177,7 @@ def test_no_such_table(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["table", "nowhere", "house"]) == 3
     assert "termwise train model1" in capsys.readouterr().err
     (place / "docs.jsonl").write_text('{"_id": "a", "text": "house"}\n')
-    assert run(["index", "docs.jsonl", "--out", "words.tw"]) == 0
+    assert run(["index", "docs.jsonl", "--model", "bm25", "--out", "words.tw"]) == 0
     capsys.readouterr()
     assert run(["table", "words.tw", "house"]) == 3
     error = capsys.readouterr().err

@@ -340,7 +340,10 @@ def test_the_commands(
     monkeypatch.chdir(tmp_path)
     rows = [{"_id": "a", "text": "Green tea. It is hot. Milk is cold."}, {"_id": "b", "text": "Tea pot."}]
     Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert run(["index", "docs.jsonl", "--chunk", "3", "--store-text", "--out", "docs.tw"]) == 0
+    assert (
+        run(["index", "docs.jsonl", "--model", "bm25", "--chunk", "3", "--store-text", "--out", "docs.tw"])
+        == 0
+    )
     assert "docs.tw: 2 documents in 4 chunks, " in capsys.readouterr().out
     assert run(["search", "docs.tw", "milk tea", "--json"]) == 0
     hits = [json.loads(line)["doc_id"] for line in capsys.readouterr().out.splitlines()]

@@ -259,7 +259,9 @@ def test_the_commands(
     Path("more.jsonl").write_text(
         json.dumps({"_id": "d", "text": "white tea", "price": 9, "tags": ["tea"]}) + "\n"
     )
-    assert run(["index", "shop.jsonl", "--attributes", "price,tags", "--out", "shop.tw"]) == 0
+    assert (
+        run(["index", "shop.jsonl", "--model", "bm25", "--attributes", "price,tags", "--out", "shop.tw"]) == 0
+    )
     assert run(["add", "shop.tw", "more.jsonl"]) == 0
     capsys.readouterr()
     assert run(["search", "shop.tw", "tea", "--filter", "price < 20", "--show", "price", "--json"]) == 0

@@ -345,7 +345,22 @@ def test_the_command(
     ]
     Path("docs.jsonl").write_text("\n".join(rows) + "\n")
     Path("queries.tsv").write_text("q1\triver\n")
-    assert run(["index", "docs.jsonl", "--out", "i.tw", "--store-text", "--attributes", "lang"]) == 0
+    assert (
+        run(
+            [
+                "index",
+                "docs.jsonl",
+                "--model",
+                "bm25",
+                "--out",
+                "i.tw",
+                "--store-text",
+                "--attributes",
+                "lang",
+            ]
+        )
+        == 0
+    )
 
     def found(*arguments: str) -> list[str]:
         capsys.readouterr()
