@@ -4,8 +4,9 @@ Short queries do not need the weighting. In a query of two hundred words many te
 cost time and add noise. The settings are static, need no network, and apply to every model:
 
 =============  =======================================================================================================
-``counts``     ``raw``: the weight of a term is its number of occurrences c. ``saturated``: (k3 + 1) c / (k3 + c), the
-               query term weight of BM25 (Robertson et al., TREC-3, 1994). ``once``: 1.
+``counts``     ``raw``: the weight of a term is its number of occurrences c, or 1 + ln c in an index with this weighting
+               of queries, as those of ``lookup`` have. ``saturated``: (k3 + 1) c / (k3 + c), the query term weight of
+               BM25 (Robertson et al., TREC-3, 1994). ``once``: 1.
 ``idf_power``  multiplies the weight by this power of the term's idf in the index, ln(1 + (N - df + 0.5) / (df + 0.5)).
                BM25 document weights already contain one factor of the idf.
 ``min_df``     drops terms that occur in fewer documents.
@@ -94,11 +95,11 @@ def check_settings(settings: QuerySettings, index: Index) -> None:
     Raises
     ------
     ParameterError
-        If `settings` change counts and the query weighting of the index is not ``counts``, or need document frequencies
+        If `settings` change counts and the query weighting of the index does not use them, or need document frequencies
         and the index ranks by vectors.
     """
     weighting = query_weighting_of(index)
-    if settings.counts != "raw" and weighting != "counts":
+    if settings.counts != "raw" and weighting not in ("counts", "log-counts"):
         raise ParameterError(
             "the query weighting of this index does not use counts",
             facts=[("index", index.path), ("weighting", weighting), ("counts", settings.counts)],
@@ -183,7 +184,10 @@ class WeightedQueryEncoder:
         background = self.index.vocabulary.background
         if background is not None and len(terms) and int(terms[-1]) == background:
             terms, values = terms[:-1], values[:-1]
-        weights = self._of_counts(values.astype(np.float64))
+        counts = values.astype(np.float64)
+        if query_weighting_of(self.index) == "log-counts" and self.settings.counts != "raw":
+            counts = np.rint(np.exp(counts - 1.0))
+        weights = self._of_counts(counts)
         if added:
             numbers = np.array([each.similar.number for each in added], dtype=np.int32)
             terms, places = np.unique(np.concatenate([terms, numbers]), return_inverse=True)
@@ -213,7 +217,9 @@ class WeightedQueryEncoder:
             return shares * self.index.query_weights[[each.similar.number for each in added]]
         if weighting == "occurrences":
             return shares
-        return shares * self._of_counts(np.array([float(len(each.spans)) for each in added]))
+        counts = self._of_counts(np.array([float(len(each.spans)) for each in added]))
+        logarithmic = weighting == "log-counts" and self.settings.counts == "raw"
+        return shares * (1.0 + np.log(counts) if logarithmic else counts)
 
     def _of_frequencies(
         self, terms: npt.NDArray[np.int32], weights: npt.NDArray[np.float64]

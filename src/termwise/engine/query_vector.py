@@ -143,7 +143,7 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
     if factors is not None:
         real = real * factors
     if index.term_vectors is not None:
-        return _dense_query(index.term_vectors, terms, real)
+        return dense_query(index.term_vectors, terms, real)
     exact = manifest.quantiser.kind == "float32"
     biased = bool(manifest.background and len(terms) and int(terms[-1]) == manifest.terms)
     limit = max_score(len(index))
@@ -167,10 +167,10 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
     return QueryVector(terms, weights, background.item(), scale, unit, constant, bound)
 
 
-def _dense_query(
+def dense_query(
     table: TermVectors, terms: npt.NDArray[np.int32], real: npt.NDArray[np.float64]
 ) -> QueryVector:
-    """Prepare query weights above 0 for an index with vectors."""
+    """Prepare query weights above 0 of distinct terms, ascending, for vectors; see `query_vector`."""
     kept = terms < len(table)  # a background term has no vector
     kept[kept] = table.rows[terms[kept]].any(axis=1)
     terms, real = terms[kept], real[kept]

@@ -26,8 +26,8 @@ from termwise.weights import TermWeights
 if TYPE_CHECKING:
     from termwise.collection.statistics import CollectionStatistics
 
-QueryWeighting = Literal["counts", "occurrences", "idf"]
-"""Weight of a query token: its count in the query, 1, or its entry in a table of token weights."""
+QueryWeighting = Literal["counts", "log-counts", "occurrences", "idf"]
+"""Weight of a query token: its count c in the query, 1 + ln c, 1, or its entry in a table of token weights."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY
 from typing import get_args
 
@@ -35,10 +36,10 @@ class CountQueryEncoder:
         Analyzer of the documents.
     vocabulary : TermLookup
         Vocabulary of the index.
-    weighting : {"counts", "occurrences", "idf"}, optional
-        Weight of a token. ``counts``: number of occurrences. ``occurrences``: 1. ``idf``: its entry of
-        `term_weights`, independent of the number of occurrences, as OpenSearch and sentence-transformers apply an
-        ``idf.json``; terms with the entry 0 are left out.
+    weighting : {"counts", "log-counts", "occurrences", "idf"}, optional
+        Weight of a token. ``counts``: number c of occurrences. ``log-counts``: 1 + ln c. ``occurrences``: 1. ``idf``:
+        its entry of `term_weights`, independent of the number of occurrences, as OpenSearch and sentence-transformers
+        apply an ``idf.json``; terms with the entry 0 are left out.
     term_weights : array-like of shape (V,), float32, optional
         Weight of each term, finite and at least 0; required for ``idf``, refused otherwise.
 
@@ -131,4 +132,6 @@ class CountQueryEncoder:
     def _weight(self, term: int, count: int) -> float:
         if self.term_weights is not None:
             return float(self.term_weights[term])
-        return float(count) if self.weighting == "counts" else 1.0
+        if self.weighting == "counts":
+            return float(count)
+        return 1.0 + math.log(count) if self.weighting == "log-counts" else 1.0

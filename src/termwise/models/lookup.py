@@ -1,10 +1,12 @@
 """Lookup: vectors of documents from a network, and one vector for each query term from a table.
 
     w(t, d) = max over the windows i of d of  v[t] . e[i]
-    score(q, d) = max over the windows i of d of  sum over the terms of the query, with repetitions, of v[t] . e[i]
+    score(q, d) = max over the windows i of d of  sum over the terms t of the query of  (1 + ln tf(t)) * v[t] . e[i]
 
 e[i] is the vector of length 1 that a network computes for window i of the document. v[t] is the row of term t in a
 table that was fitted to the vectors of short texts, so that the sum of the rows of a query stands for its vector [1]_.
+tf(t) is the number of occurrences in the query, of which few texts of the fit have more than one; its logarithm keeps
+frequent words of a long query from outweighing all others.
 No network runs for a query, and a score is a sum over its terms, each of which may be negative. A term without a row
 adds nothing. A document without text has no vector and is not retrieved.
 
@@ -40,7 +42,7 @@ from typing import ClassVar, Literal
 from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
-from termwise.models.base import NetworkModel
+from termwise.models.base import NetworkModel, QueryWeighting
 from termwise.models.checks import KEEP, WINDOWS, Range
 
 DEFAULT_KEEP = 1024
@@ -90,6 +92,11 @@ class Lookup(NetworkModel):
 
     name: ClassVar[str] = "lookup"
     ranges: ClassVar[Mapping[str, Range]] = {"keep": KEEP, **WINDOWS}
+
+    @property
+    def query_weighting(self) -> QueryWeighting:
+        """Weighting of query tokens: one plus the logarithm of their number."""
+        return "log-counts"
 
     @property
     def runs_network(self) -> bool:

@@ -35,9 +35,9 @@ class VectorModel(Model):
 
     Parameters
     ----------
-    query : {"counts", "occurrences", "idf"}, optional
-        Weight of a query token: its number of occurrences (as in uniCOIL without a query encoder, and in Anserini's
-        repeated tokens), 1, or its entry in the file `idf`.
+    query : {"counts", "log-counts", "occurrences", "idf"}, optional
+        Weight of a query token: its number c of occurrences (as in uniCOIL without a query encoder, and in Anserini's
+        repeated tokens), 1 + ln c, 1, or its entry in the file `idf`.
     idf : str, optional
         File of token weights, see `read_token_weights`; required for ``query="idf"``, refused otherwise.
     idf_missing : float, optional

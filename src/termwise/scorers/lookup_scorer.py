@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.encode import DocumentEncoder
+from termwise.engine.query_vector import QueryVector, dense_query
 from termwise.errors import ParameterError
 from termwise.models import CountQueryEncoder, Lookup
 from termwise.scorers.protocol import BasePairScorer, TermScore
@@ -73,32 +74,33 @@ class LookupScorer(BasePairScorer):
         if not texts:
             return np.zeros(0)
         distinct_queries, places = distinct(queries)
-        vectors = [self._table.combine(*self._counts(query)) for query in distinct_queries]
+        prepared = [self._prepared(query) for query in distinct_queries]
         scores = [
-            _window_scores(vectors[place], windows).max(initial=-np.inf) if len(windows[0]) else 0.0
+            _window_scores(prepared[place], windows).max() * prepared[place].unit if len(windows[0]) else 0.0
             for place, windows in zip(places.tolist(), self._cache.rows(texts), strict=True)
         ]
-        return np.array(scores, dtype=np.float64) * self._table.scale
+        return np.array(scores, dtype=np.float64)
 
     def contributions(self, query: str, text: str) -> list[TermScore]:
         """Return the contribution of each query term in the best window; see `AdditiveScorer`."""
         check_pairs([query], [text])
-        terms, counts = self._counts(query)
+        terms, _ = self._queries.encode_query(query).row(0)
+        values = dict.fromkeys(terms.tolist(), 0.0)  # a term may have no row in the table
+        prepared = self._prepared(query)
         rows, scales = self._cache.rows([text])[0]
-        values = np.zeros(len(terms), dtype=np.float64)
         if len(rows):
-            best = int(np.argmax(_window_scores(self._table.combine(terms, counts), (rows, scales))))
-            vectors = [self._table.combine(terms[i : i + 1], counts[i : i + 1]) for i in range(len(terms))]
-            exact = np.array([int(vector @ rows[best].astype(np.int64)) for vector in vectors])
-            values = exact * np.float64(scales[best]) * self._table.scale
+            best = int(np.argmax(_window_scores(prepared, (rows, scales))))
+            for place, term in enumerate(prepared.terms.tolist()):
+                one = slice(place, place + 1)
+                vector = self._table.combine(prepared.terms[one], prepared.weights[one])
+                exact = int(vector @ rows[best].astype(np.int64))
+                values[term] = exact * float(scales[best]) * prepared.unit
         token = self._encoder.vocabulary.token
-        return [
-            TermScore(token(term), value) for term, value in zip(terms.tolist(), values.tolist(), strict=True)
-        ]
+        return [TermScore(token(term), value) for term, value in values.items()]
 
-    def _counts(self, query: str) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        terms, counts = self._queries.encode_query(query).row(0)
-        return terms, counts.astype(np.int64)
+    def _prepared(self, query: str) -> QueryVector:
+        terms, weights = self._queries.encode_query(query).row(0)
+        return dense_query(self._table, terms, weights.astype(np.float64))
 
     def _encode(self, texts: Sequence[str]) -> Iterator[Windows]:
         rows = self._encoder.encode_documents(texts)
@@ -107,9 +109,10 @@ class LookupScorer(BasePairScorer):
             yield rows.rows[first:last].copy(), rows.scales[first:last].copy()
 
 
-def _window_scores(query: npt.NDArray[np.int64], windows: Windows) -> npt.NDArray[np.float64]:
-    """Return the score of each window in units of the query table: an exact dot product, times the scale."""
+def _window_scores(query: QueryVector, windows: Windows) -> npt.NDArray[np.float64]:
+    """Return the score of each window in units of the query: an exact dot product, times the scale of the window."""
+    assert query.vector is not None, "a query for vectors has one"
     rows, scales = windows
-    exact = rows.astype(np.int64) @ query
+    exact = rows.astype(np.int64) @ query.vector
     scores: npt.NDArray[np.float64] = exact.astype(np.float64) * scales
     return scores

@@ -128,7 +128,7 @@ def test_excerpts_are_from_the_window(excerpts):
 
 
 def test_words_outside_of_the_window_have_a_passage(excerpts):
-    shown = lines(explanation_renderable(excerpts.explain("merge merge dog", "long")), width=60)
+    shown = lines(explanation_renderable(excerpts.explain("merge merge merge dog", "long")), width=60)
     (heading,) = [place for place, line in enumerate(shown) if line.startswith("text · window ")]
     assert "‹Merge›" in shown[heading + 1]
     assert shown[heading + 2].startswith("  ‹Dog›. the cat")
@@ -149,7 +149,7 @@ def test_the_page_has_the_whole_text_with_the_window(excerpts):
 
 def test_a_very_long_text_has_passages_of_the_window(excerpts, monkeypatch):
     monkeypatch.setattr(explanation_html, "WHOLE_TEXT", 500)
-    explanation = excerpts.explain("merge merge dog", "long")
+    explanation = excerpts.explain("merge merge merge dog", "long")
     page = written(explanation)
     shown = [
         part["text"] for part in page.all("p") if part["parents"][-1]["attributes"].get("id") == "document"

@@ -53,7 +53,7 @@ def test_an_index_of_vectors(folder, tmp_path):
     np.testing.assert_array_equal(vectors.scales, expected.scales)
     description = index.manifest.encoder.json
     assert description["model"]["parameters"] == model.parameters()
-    assert (description["model"]["name"], description["query"]) == ("lookup", {"weighting": "counts"})
+    assert (description["model"]["name"], description["query"]) == ("lookup", {"weighting": "log-counts"})
     assert description["network"]["kind"] == "lookup"
 
 
@@ -228,7 +228,7 @@ def test_compiled_terms_are_searched_like_any_weights(folder, tmp_path):
     weights = dict(zip(*map(list, searcher.index.weights(np.array([2])).row(0)), strict=True))
     ranking = searcher.rank("dog dog list cat")  # cat has no vector
     assert dict(zip(ranking.doc_ids, ranking.scores, strict=True))["c"] == pytest.approx(
-        2 * weights[tiny.DOG] + weights.get(tiny.LIST, 0)
+        (1 + np.log(2)) * weights[tiny.DOG] + weights.get(tiny.LIST, 0)
     )
     assert "b" not in ranking.doc_ids
     build_index(DOCUMENTS, tmp_path / "bm25")

@@ -46,7 +46,7 @@ def test_by_hand(scorer):
     # rows of terms: merge and sort (2, 0), dog (0, 2), list (3, 4), none for cat and unknown words
     scores = scorer.score("sort of dog", ["merge", "list", "", "cat cat cat list list list", "dog"])
     assert scores == pytest.approx([2, 2 * 0.6 + 2 * 0.8, 0, 2.8, 2], rel=0.005)
-    assert scorer.score("list list", ["list"]) == pytest.approx([10], rel=0.005)
+    assert scorer.score("list list", ["list"]) == pytest.approx([5 * (1 + np.log(2))], rel=0.005)
     assert scorer.score("cat", ["cat", "list"]).tolist() == [0, 0]
     assert scorer.score("nothing", ["cat"]).tolist() == [0]
     assert scorer.score("merge", []).tolist() == []
@@ -65,9 +65,11 @@ def test_scores_are_exact_integers_times_scales(scorer, folder):
     encoder = open_document_encoder(Lookup(encoder=str(folder)))
     table = encoder.term_vectors
     vectors = encoder.encode_documents(["merge list dog"])
-    query = table.combine(np.array([tiny.LIST, tiny.SORT]), np.array([2, 1]))
-    exact = float(int(query @ vectors.rows[0].astype(np.int64)) * np.float64(vectors.scales[0])) * table.scale
-    assert scorer.score("list sort list", ["merge list dog"]).tolist() == [exact]
+    for text, counts in (("list sort", [1, 1]), ("list sort list", [round((1 + np.log(2)) * 2048), 2048])):
+        query = table.combine(np.array([tiny.LIST, tiny.SORT]), np.array(counts))
+        unit = table.scale / counts[1]
+        exact = float(int(query @ vectors.rows[0].astype(np.int64)) * np.float64(vectors.scales[0])) * unit
+        assert scorer.score(text, ["merge list dog"]).tolist() == [exact]
 
 
 def test_pairs_in_any_company_have_one_score(scorer):
