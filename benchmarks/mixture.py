@@ -7,7 +7,9 @@ Documents have words with a Zipf distribution, and random directions of 384 dime
 two to eight words. The contestants:
 
 ===========================  =====================================================================================
-mixture                      `Searcher.rank`: both parts to a depth of 1,000, z-scores, ten results
+mixture                      `Searcher.rank`: both parts to a depth of 1,000, z-scores, feedback, ten results
+without feedback             the same with scores of the first ranking
+second encoder               the mixture with a third part of vectors, which scores the candidates of the others
 bm25, lookup                 `Searcher.rank` of each part alone, ten results
 parts, k = 1000              `first_stage` of both parts, which the mixture needs in any case
 numpy, faiss, usearch        exact search of the vectors alone, see `dense_scan`
@@ -40,6 +42,7 @@ from termwise.engine.retrieval import first_stage  # noqa: E402
 from termwise.fusion import mix_indexes  # noqa: E402
 from termwise.index import IndexWriter  # noqa: E402
 from termwise.index.encoder_description import encoder_description  # noqa: E402
+from termwise.search import Feedback  # noqa: E402
 from termwise.text import Vocabulary, make_analyzer  # noqa: E402
 from termwise.vectors import DocumentVectors, TermVectors  # noqa: E402
 
@@ -49,6 +52,9 @@ LENGTHS = (40, 160)
 COMMON = 1.0
 """Exponent of the frequencies of words in documents."""
 
+LIMITS = {100_000: 4.0}
+"""Wanted milliseconds of a query, by number of documents."""
+
 ASKED = 0.6
 """Exponent of the frequencies of words in queries, whose words are rarer."""
 
@@ -56,7 +62,7 @@ ASKED = 0.6
 def main(given: Sequence[str] | None = None) -> None:
     def measured(documents: int, arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
         part = measure(built(arguments.work / f"mixture-{documents}", documents, arguments.seed), arguments)
-        limit = dense_scan.LIMITS.get(documents, float("inf"))
+        limit = LIMITS.get(documents, float("inf"))
         return part, {"mixture": held(part["mixture"]["ms"], limit)}
 
     dense_scan.benchmark("mixture", __doc__, measured, given, queries=50)
@@ -66,7 +72,8 @@ def built(folder: Path, documents: int, seed: int) -> Searcher:
     """Write a mixture of random documents, unless there is one, and open it."""
     if not (folder / "mixture.json").exists():
         random = np.random.default_rng(seed)
-        parts = [folder.with_name(f"{folder.name}-{name}") for name in ("bm25", "lookup")]
+        names = ("bm25", "lookup", "second")
+        parts = [folder.with_name(f"{folder.name}-{name}") for name in names]
         build_index(
             texts(random, documents),
             parts[0],
@@ -75,8 +82,9 @@ def built(folder: Path, documents: int, seed: int) -> Searcher:
             overwrite=True,
             options=BuildOptions(reorder=False),
         )
-        write_vectors(random, parts[1], documents)
-        mix_indexes(parts, [0.3, 0.7], folder, names=["bm25", "lookup"])
+        for part in parts[1:]:
+            write_vectors(random, part, documents)
+        mix_indexes(parts, [0.2, 0.4, 0.4], folder, names=names, only_scoring=["second"])
         say(f"wrote {documents:,} documents")
     return termwise.open(folder)
 
@@ -104,7 +112,7 @@ def write_vectors(random: np.random.Generator, folder: Path, documents: int) -> 
         model="lookup",
         parameters={},
         analyzer=make_analyzer("whitespace").spec,
-        weighting="counts",
+        weighting="log-counts",
         exact=False,
     )
     with IndexWriter(folder, overwrite=True) as writer:
@@ -124,13 +132,21 @@ def measure(mixture: Searcher, arguments: argparse.Namespace) -> dict[str, Any]:
         " ".join(f"t{word}" for word in random.choice(dense_scan.TERMS, random.integers(2, 9), p=chances))
         for _ in range(arguments.queries)
     ]
-    bm25, lookup = (Searcher.of_index(part.index) for part in mixture.parts)
+    bm25, lookup, second = (Searcher.of_index(part.index) for part in mixture.parts)
+    best = {"bm25": bm25, "lookup": lookup}
+    plain = Searcher.mix(best, [0.3, 0.7])
+    moved = Searcher.mix(best, [0.3, 0.7], feedback=Feedback())
+    large = Searcher.mix(
+        {**best, "second": second}, [0.2, 0.4, 0.4], feedback=Feedback(), only_scoring=["second"]
+    )
     index = lookup.index
     rows = [query_vector(index, lookup.encode(query)) for query in queries]
     vectors = [(row.vector * row.unit).astype(np.float32) for row in rows]
     peers = dense_scan.others(index, index.document_vectors(np.arange(len(index))).matrix())
     contestants = {
-        "mixture": each(queries, lambda query: mixture.rank(query)),
+        "mixture": each(queries, lambda query: moved.rank(query)),
+        "without feedback": each(queries, lambda query: plain.rank(query)),
+        "second encoder": each(queries, lambda query: large.rank(query)),
         "bm25": each(queries, lambda query: bm25.rank(query)),
         "lookup": each(queries, lambda query: lookup.rank(query)),
         "parts, k = 1000": each(queries, lambda query: deep((bm25, lookup), query)),

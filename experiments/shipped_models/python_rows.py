@@ -1,6 +1,6 @@
 """Compute the shipped rows of the documentation of Python's standard library.
 
-    python experiments/shipped_models/python_rows.py [MODEL ...]
+    python experiments/shipped_models/python_rows.py [ENCODER ...]
 
 Encodes ``python:stdlib`` with the shipped encoders, and writes one file of weights or vectors per encoder to
 ``src/termwise/assets/python_docs/rows``. ``termwise try`` reads them.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from termwise.cli.progress_bars import progress_bar
 from termwise.collection import open_collection
-from termwise.encode import open_document_encoder, shipped_encoders
+from termwise.encode import EncoderFolder, open_document_encoder, shipped_encoders
 from termwise.encode.shipped_rows import write_rows
 from termwise.models import NetworkModel, make_model
 
@@ -25,13 +25,13 @@ def main() -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    arguments.add_argument("models", nargs="*", default=shipped_encoders(), help="by default all that ship")
+    arguments.add_argument("encoders", nargs="*", default=shipped_encoders(), help="by default all that ship")
     arguments.add_argument("--threads", type=int, default=2)
     given = arguments.parse_args()
     texts = [document.text for document in open_collection("python:stdlib").documents()]
-    for name in given.models:
+    for name in given.encoders:
         begin = time.monotonic()
-        model = make_model(name, {})
+        model = make_model(EncoderFolder.open(name).manifest.kind, {"encoder": name})
         if not isinstance(model, NetworkModel):
             raise TypeError(name)
         encoder = open_document_encoder(model, threads=given.threads)

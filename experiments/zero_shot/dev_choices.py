@@ -65,8 +65,25 @@ def choose(plan: Plan, benches: Mapping[str, Bench], tools: Tools, names: Sequen
             ]
             means = [one for (one,), _ in found]
             each = {one: [column[one][0] for _, column in found] for one in benches}
-            choices = choices.with_one(_shares(plan, name, FEEDBACK, pairs, means, each))
+            _, without = _mixtures(plan, benches, choices, name, [weights])
+            losses = [
+                min(each[one][place] - without[one][0] for one in benches) for place in range(len(pairs))
+            ]
+            place = least_harm(means, losses, plan.feedback_tolerance)
+            choices = choices.with_one(_shares(plan, name, FEEDBACK, pairs, means, each, place))
     return choices
+
+
+def least_harm(means: Sequence[float], losses: Sequence[float], tolerance: float) -> int:
+    """Return the place of the value that loses least on any collection, among those near the best mean.
+
+    Examples
+    --------
+    >>> least_harm([0.50, 0.501, 0.48], [-0.003, -0.009, 0.0], 0.005)
+    0
+    """
+    near = [place for place, mean in enumerate(means) if mean >= (1 - tolerance) * max(means)]
+    return max(near, key=lambda place: losses[place])
 
 
 def weights_grid(parts: int, step: float) -> list[list[float]]:
@@ -93,8 +110,9 @@ def _shares(
     values: Sequence[Any],
     means: Sequence[float],
     each: Mapping[str, Sequence[float]],
+    place: int | None = None,
 ) -> Chosen:
-    best = int(np.argmax(means))
+    best = int(np.argmax(means)) if place is None else place
     record.say(f"{name}: {setting} {values[best]}, macro {plan.measure} {means[best]:.4f}")
     return Chosen(
         system=name,

@@ -172,6 +172,7 @@ class _Choose:
     alpha: tuple[float, ...]
     weights_step: float
     feedback: tuple[list[float], ...] = ()
+    feedback_tolerance: float = 0.0
     settings: tuple[Mapping[str, Any], ...] = ()
 
 
@@ -188,6 +189,7 @@ class Plan:
     alpha: tuple[float, ...]
     weights_step: float
     feedback: tuple[list[float], ...]
+    feedback_tolerance: float
     settings: tuple[SettingChoice, ...]
     contrasts: tuple[Pairing, ...]
     exposures: tuple[Exposure, ...]
@@ -219,6 +221,7 @@ class Plan:
             alpha=choose.alpha,
             weights_step=choose.weights_step,
             feedback=choose.feedback,
+            feedback_tolerance=choose.feedback_tolerance,
             settings=tuple(part(SettingChoice, entry) for entry in choose.settings),
             contrasts=tuple(part(Pairing, entry) for entry in tables.contrasts),
             exposures=tuple(part(Exposure, entry) for entry in tables.exposures),
@@ -299,7 +302,10 @@ class Plan:
         rules = {
             ALPHA: list(self.alpha),
             WEIGHTS: self.weights_step,
-            FEEDBACK: [list(pair) for pair in self.feedback],
+            FEEDBACK: {
+                "values": [list(pair) for pair in self.feedback],
+                "tolerance": self.feedback_tolerance,
+            },
         }
         return digest_of(
             {

@@ -377,7 +377,7 @@ def training_of(encoder: str) -> dict[str, Any]:
     trained = EncoderFolder.open(encoder).manifest.trained
     sources = trained.get("sources")
     return {
-        "base": trained.get("base"),
+        "base": trained.get("base") or trained.get("teacher"),
         "pairs": sum(sources.values()) if sources else None,
         "pairs_seen": trained.get("pairs_seen"),
         "left_out": trained.get("left_out"),

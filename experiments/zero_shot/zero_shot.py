@@ -176,9 +176,9 @@ def _systems(
 
 def _encoders(plan: Plan, given: Sequence[str]) -> dict[str, str]:
     """Return the named and the shipped encoders."""
-    named = record.named_folders(given)
-    record.check_names("network", named, plan.networks(list(plan.systems)))
-    return {name: name for name in shipped_encoders() if name in NETWORKS} | named
+    named, used = record.named_folders(given), plan.networks(list(plan.systems))
+    record.check_names("network", named, used)
+    return {name: name for name in shipped_encoders() if name in used} | named
 
 
 def main(given: Sequence[str] | None = None) -> None:

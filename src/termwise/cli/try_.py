@@ -34,12 +34,17 @@ LABELS = {
     "model1": "Model 1",
     "tilde": "TILDE",
     "tildev2": "TILDEv2",
-    "best": "BM25 + lookup",
+    "instant": "instant",
+    "best": "best",
+    "best-large": "best-large",
 }
-"""Models shown side by side, and the recommended mixture, with their titles."""
+"""Models that are evaluated, with their titles."""
 
-WEIGHTS = {"best": "lookup"}
-"""Model whose shipped rows are used, where it has another name."""
+SIDE_BY_SIDE = ("bm25", "instant", "best", "best-large")
+"""Models whose rankings are shown side by side."""
+
+WEIGHTS = {"best": "lookup", "best-large": "granite"}
+"""Encoder whose shipped rows are used, where it has another name."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +94,14 @@ def command(
     for name in LABELS:
         folder = _folder_for(out, name)
         rows = shipped_rows(WEIGHTS.get(name, name))
-        if rows is not None:
+        best = next((system.searcher for system in systems if system.name == "best"), None)
+        if name == "best-large":
+            if rows is None or best is None:
+                continue
+            searcher = _with_second_encoder(best, rows, documents, folder)
+        elif rows is not None:
             searcher = _index_shipped_rows(name, rows, documents, folder)
-        elif name in shipped_tables():
+        elif name in shipped_tables() or name == "instant":
             searcher = _indexed(name, documents, folder)
         else:
             continue
@@ -110,6 +120,8 @@ def _indexed(
     documents: Sequence[Document],
     folder: Path,
     encoder: DocumentEncoder | None = None,
+    *,
+    store_text: bool = True,
 ) -> Searcher:
     """Index documents with a model, for a network with an encoder of shipped rows."""
     from termwise.indexing import BuildOptions, build_index
@@ -119,7 +131,7 @@ def _indexed(
             documents,
             folder,
             model=model,
-            store_text=True,
+            store_text=store_text,
             overwrite=True,
             options=BuildOptions(threads=available_processors(), encoder=encoder, progress=progress),
         )
@@ -134,6 +146,33 @@ def _index_shipped_rows(name: str, rows: Path, documents: Sequence[Document], fo
     texts = [document.text for document in documents]
     encoder = open_shipped_encoder(model, texts, rows, threads=available_processors())
     return _indexed(name if name in WEIGHTS else model, documents, folder, encoder)
+
+
+def _with_second_encoder(best: Searcher, rows: Path, documents: Sequence[Document], folder: Path) -> Searcher:
+    """Mix the parts of `best` with shipped vectors of the second encoder, as ``best-large`` does."""
+    from tempfile import TemporaryDirectory
+
+    from termwise.encode.shipped_rows import open_shipped_encoder
+    from termwise.fusion import mix_indexes
+    from termwise.indexing.recipes import LARGE, RECIPES
+    from termwise.models import Lookup
+
+    recipe = RECIPES[LARGE]
+    model = Lookup(encoder=recipe.parts[-1].settings["encoder"])
+    texts = [document.text for document in documents]
+    encoder = open_shipped_encoder(model, texts, rows, threads=available_processors())
+    with TemporaryDirectory(dir=folder.parent) as place:
+        second = _indexed(model, documents, Path(place) / "index", encoder, store_text=False)
+        return mix_indexes(
+            [*(part.index for part in best.parts), second.index],
+            [part.weight for part in recipe.parts],
+            folder,
+            names=[part.name for part in recipe.parts],
+            depth=recipe.depth,
+            feedback=recipe.feedback,
+            only_scoring=[part.name for part in recipe.parts if not part.retrieves],
+            overwrite=True,
+        )
 
 
 def _evaluated(
@@ -213,7 +252,8 @@ def _print(
         console.print(explanation_renderable(explanations[0]))
     if len(systems) > 1:
         console.print()
-        console.print(_side_by_side(systems, console.width))
+        shown_systems = [system for system in systems if system.name in SIDE_BY_SIDE]
+        console.print(_side_by_side(shown_systems, console.width))
     where = f"measured on the {len(questions.queries)} judged questions that ship with termwise"
     console.print()
     for system in systems:

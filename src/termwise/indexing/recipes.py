@@ -64,12 +64,23 @@ class Recipe:
 BEST = "best"
 """Name of the recommended mixture, in place of the name of a model."""
 
+LARGE = "best-large"
+"""Name of the mixture with a second document encoder, which scores the candidates of the other parts."""
+
 INSTANT = "instant"
 """Name of the mixture that is built without a network, as fast as an index of BM25 within a factor of two."""
 
 RECIPES = {
     INSTANT: Recipe(
         (RecipePart("bm25", 0.4), RecipePart("lookup", 0.6, {"documents": "table"}, name="table")),
+        feedback=Feedback(),
+    ),
+    LARGE: Recipe(
+        (
+            RecipePart("bm25", 0.2),
+            RecipePart("lookup", 0.4),
+            RecipePart("lookup", 0.4, {"encoder": "granite"}, name="granite", retrieves=False),
+        ),
         feedback=Feedback(),
     ),
     BEST: Recipe((RecipePart("bm25", 0.3), RecipePart("lookup", 0.7)), feedback=Feedback()),

@@ -16,9 +16,8 @@ from termwise.cli.main import run
 from termwise.collection import PythonQuestions
 from termwise.encode import EncoderFolder, ExpansionRecord, open_document_encoder
 from termwise.encode.shipped_rows import write_rows
-from termwise.indexing import recipes
-from termwise.indexing.recipes import Recipe, RecipePart
-from termwise.models import Tilde, TildeV2
+from termwise.indexing.recipes import RECIPES
+from termwise.models import Lookup, Tilde, TildeV2
 from termwise.records import Qrel, Query, Ranking, Run
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, write_table
@@ -40,7 +39,7 @@ class Documentation:
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """Ship two small encoders, and no rows yet."""
+    """Ship four small encoders, and no rows yet."""
     monkeypatch.chdir(tmp_path)
     shipped = tmp_path / "models"
     shipped.mkdir()
@@ -63,10 +62,16 @@ def place(tmp_path, monkeypatch):
     tiny.make_folder(
         shipped / "tildev2", "tildev2", tiny.np.array(each, dtype="float32"), expansion=expansion, **sizes
     )
+    tiny.lookup_folder(shipped / "lookup", **sizes)
+    turned = tiny.np.zeros((len(tiny.PIECES), 2), dtype="float32")
+    turned[[tiny.MERGE, tiny.SORT]] = (0, 2)
+    turned[[tiny.CAT, tiny.DOG, tiny.LIST]] = (2, 0)
+    tiny.lookup_folder(shipped / "granite", table=turned, **sizes)
     found = {}
 
     def ship(name, documents=DOCUMENTS):
-        model = {"tilde": Tilde(), "tildev2": TildeV2()}[name]
+        models = {"tilde": Tilde(), "tildev2": TildeV2(), "lookup": Lookup()}
+        model = models.get(name) or Lookup(encoder=name)
         texts, encoder = [document.text for document in documents], open_document_encoder(model)
         found[name] = tmp_path / f"{name}.npz"
         write_rows(found[name], texts, encoder, encoder.encode_documents(texts))
@@ -78,56 +83,116 @@ def lines(capsys):
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_without_rows_only_bm25_is_shown(place, capsys, tmp_path):
+def head_of(shown):
+    """Return the titles of the rankings side by side."""
+    return next(line for line in shown.splitlines() if line.startswith("rank ")).split()[1:]
+
+
+def measured(shown):
+    """Return the titles of the systems whose quality is shown."""
+    return re.findall(
+        r"^(\S.*), (?:measured on the \d+ judged|on the same) questions\b.*: nDCG@10 ", shown, re.MULTILINE
+    )
+
+
+def test_without_rows_bm25_and_the_mixture_without_a_network_are_shown(place, capsys, tmp_path):
     assert run(["try", "sort lists"]) == 0
     shown = capsys.readouterr().out
     assert "BM25, measured on the " in shown
-    assert "TILDE" not in shown
-    assert "Model 1" not in shown
-    assert [path.name for path in tmp_path.glob("*.tw")] == ["python-stdlib.tw"]
+    assert measured(shown) == ["BM25", "instant"]
+    assert head_of(shown) == ["BM25", "instant"]
+    names = sorted(path.name for path in tmp_path.glob("*.tw*"))
+    assert names == ["python-stdlib-instant.tw", "python-stdlib.tw"]
+    instant = termwise.open("python-stdlib-instant.tw")
+    assert [part.name for part in instant.parts] == ["bm25", "table"]
+    assert instant.index.text(0) == DOCUMENTS[0].text
 
 
-def test_three_systems_side_by_side(place, capsys, tmp_path):
-    place("tilde")
-    place("tildev2")
+def test_all_systems_are_evaluated_and_four_are_side_by_side(place, capsys, tmp_path):
+    for name in ("tilde", "tildev2", "lookup", "granite"):
+        place(name)
     assert run(["try", "merge lists"]) == 0
     streams = capsys.readouterr()
-    head = next(line for line in streams.out.splitlines() if line.startswith("rank "))
-    assert head.split() == ["rank", "BM25", "TILDE", "TILDEv2"]
+    assert head_of(streams.out) == ["BM25", "instant", "best", "best-large"]
+    assert measured(streams.out) == ["BM25", "TILDE", "TILDEv2", "instant", "best", "best-large"]
     said = r"^TILDE, on the same questions: nDCG@10 \S+, mixed with BM25 half and half \S+$"
     assert re.search(said, streams.out, re.MULTILINE)
-    assert "\nTILDEv2, on the same questions: nDCG@10 " in streams.out
-    assert "termwise search python-stdlib-tildev2.tw" in streams.err
+    for name in ("instant", "best", "best-large"):
+        assert re.search(rf"^{name}, on the same questions: nDCG@10 \S+$", streams.out, re.MULTILINE)
+    assert "termwise search python-stdlib-best-large.tw" in streams.err
     names = {path.name for path in tmp_path.glob("*.tw*")}
-    assert names == {"python-stdlib.tw", "python-stdlib-tilde.tw", "python-stdlib-tildev2.tw"}
+    others = {f"python-stdlib-{name}.tw" for name in ("tilde", "tildev2", "instant", "best", "best-large")}
+    assert names == {"python-stdlib.tw"} | others
     assert "remembered" in (tmp_path / "python-stdlib-tilde.tw" / "manifest.json").read_text()
     searcher = termwise.open("python-stdlib-tilde.tw")
     assert searcher.rank("merge lists").doc_ids == ("heapq.merge", "list.sort")
     assert searcher.index.text(0) == DOCUMENTS[0].text
 
 
-def test_the_recommended_mixture_is_shown_where_its_rows_ship(place, capsys, monkeypatch):
-    monkeypatch.setitem(try_.WEIGHTS, "best", "tilde")
-    parts = (RecipePart("bm25", 0.5), RecipePart("tilde", 0.5))
-    monkeypatch.setitem(recipes.RECIPES, recipes.BEST, Recipe(parts))
-    place("tilde")
+def test_the_recommended_mixture_is_shown_where_its_rows_ship(place, capsys):
+    place("lookup")
     assert run(["try", "merge lists"]) == 0
     streams = capsys.readouterr()
-    assert re.search(r"^BM25 \+ lookup, on the same questions: nDCG@10 \S+$", streams.out, re.MULTILINE)
+    assert re.search(r"^best, on the same questions: nDCG@10 \S+$", streams.out, re.MULTILINE)
     assert "\n  termwise search python-stdlib-best.tw " in streams.err
     explain = "\n  termwise explain python-stdlib-best.tw 'merge lists' heapq.merge --html explanation.html\n"
     assert explain in streams.err.replace('"', "'")
-    assert "\nBM25 + lookup\n\n1  " in streams.out
+    assert "\nbest\n\n1  " in streams.out
     assert "\nparts\n  weight × (score - mean) / deviation of the candidates\n  bm25" in streams.out
     mixture = termwise.open("python-stdlib-best.tw")
-    assert mixture.rank("merge lists").doc_ids == ("heapq.merge", "list.sort")
+    assert [(part.name, part.weight) for part in mixture.parts] == [("bm25", 0.3), ("lookup", 0.7)]
+    assert mixture.rank("merge lists").doc_ids[0] == "heapq.merge"
     assert run(["try", "merge lists", "--json"]) == 0
     (report,) = lines(capsys)
-    assert [system["model"] for system in report["systems"]] == ["bm25", "tilde", "best"]
+    assert [system["model"] for system in report["systems"]] == ["bm25", "instant", "best"]
     assert report["systems"][2]["mixed"] is None
     assert report["index"] == "python-stdlib-best.tw"
-    assert [part["name"] for part in report["ranking"][0]["parts"]] == ["bm25", "tilde"]
+    assert [part["name"] for part in report["ranking"][0]["parts"]] == ["bm25", "lookup"]
     assert report["measures"] == report["systems"][2]["measures"]
+
+
+def test_the_second_encoder_scores_the_candidates_of_the_recommended_mixture(place, capsys, tmp_path):
+    place("lookup")
+    place("granite")
+    for _ in range(2):  # the second time, the mixture is replaced
+        assert run(["try", "merge lists", "--json", "--out", "py.tw"]) == 0
+        (report,) = lines(capsys)
+        assert [system["model"] for system in report["systems"]] == ["bm25", "instant", "best", "best-large"]
+        assert report["index"] == "py-best.tw"  # the recommended one is explained
+        assert report["systems"][3] == {
+            "model": "best-large",
+            "index": "py-best-large.tw",
+            "ranking": report["systems"][3]["ranking"],
+            "measures": report["systems"][3]["measures"],
+            "mixed": None,
+        }
+        best, large = termwise.open("py-best.tw"), termwise.open("py-best-large.tw")
+        assert [(part.name, part.weight, part.retrieves) for part in large.parts] == [
+            ("bm25", 0.2, True),
+            ("lookup", 0.4, True),
+            ("granite", 0.4, False),
+        ]
+        assert large.backend.feedback == best.backend.feedback == RECIPES["best-large"].feedback
+        assert large.backend.depth == RECIPES["best-large"].depth
+        assert [part.index.stores_text for part in large.parts] == [True, False, False]
+        network = large.parts[2].index.manifest.encoder.json["network"]
+        assert (network["name"], network["remembered"]) == ("granite", {"rows": len(DOCUMENTS)})
+        names = {f"py{name}.tw" for name in ("", "-instant", "-best", "-best-large")}
+        # Nothing of the second encoder is left beside the indexes.
+        assert {path.name for path in tmp_path.iterdir()} == names | {"models", "lookup.npz", "granite.npz"}
+    # "random" and "dog" lie in one direction for the first encoder only; both find a document by its words.
+    assert large.rank("merge lists").doc_ids[0] == report["systems"][3]["ranking"][0]
+
+
+@pytest.mark.parametrize("name", ["lookup", "granite"])
+def test_the_mixture_with_a_second_encoder_needs_the_rows_of_both(place, capsys, tmp_path, name):
+    place(name)
+    assert run(["try", "merge lists"]) == 0
+    streams = capsys.readouterr()
+    shown = ["BM25", "instant", *(["best"] if name == "lookup" else [])]
+    assert head_of(streams.out) == measured(streams.out) == shown
+    assert "best-large" not in streams.out + streams.err
+    assert not (tmp_path / "python-stdlib-best-large.tw").exists()
 
 
 def test_a_table_that_ships_is_compiled(place, capsys, tmp_path):
@@ -138,8 +203,8 @@ def test_a_table_that_ships_is_compiled(place, capsys, tmp_path):
     assert run(["try", "combine lists"]) == 0
     streams = capsys.readouterr()
     shown = streams.out
-    head = next(line for line in shown.splitlines() if line.startswith("rank "))
-    assert head.split() == ["rank", "BM25", "Model", "1", "TILDE"]
+    assert head_of(shown) == ["BM25", "instant"]
+    assert measured(shown) == ["BM25", "Model 1", "TILDE", "instant"]
     assert "\n  termwise search python-stdlib-model1.tw " in streams.err
     assert "\n  termwise fuse-indexes python-stdlib-pieces.tw python-stdlib-model1.tw --alpha " in streams.err
     assert "\nModel 1, on the same questions: nDCG@10 " in shown
@@ -148,8 +213,8 @@ def test_a_table_that_ships_is_compiled(place, capsys, tmp_path):
     assert searcher.index.text(0) == DOCUMENTS[0].text
     assert run(["try", "combine lists", "--json"]) == 0
     (report,) = lines(capsys)
-    assert [system["model"] for system in report["systems"]] == ["bm25", "model1", "tilde"]
-    assert [system["mixed"] is None for system in report["systems"]] == [True, False, False]
+    assert [system["model"] for system in report["systems"]] == ["bm25", "model1", "tilde", "instant"]
+    assert [system["mixed"] is None for system in report["systems"]] == [True, False, False, True]
 
 
 def test_the_mixture_is_half_of_each():

@@ -734,3 +734,148 @@ def test_rows_are_cut_in_the_order_of_the_collection(collections, encoders, tmp_
         )
     with pytest.raises(ParameterError, match="exact form"):
         TrimmedEncoder(documents, tmp_path / "index", Tilde(encoder=encoders["tilde"], form="exact"))
+
+
+LARGE = """
+[systems.jm]
+model = "jm"
+analyzer = "english"
+
+[systems.lookup]
+model = "lookup"
+
+[systems.large]
+mix = ["bm25", "lookup", "jm"]
+only_scoring = ["jm"]
+feedback = true
+"""
+"""A mixture with feedback and a part that only scores."""
+
+
+def with_large(path, mixture=LARGE, feedback="[[1.0, 0.2], [3, 1.0]]"):
+    """Write the plan with a mixture and the feedback to try."""
+    path.write_text(PLAN.replace("[choose]\n", f"[choose]\nfeedback = {feedback}\n") + mixture)
+    return path
+
+
+def test_feedback_is_chosen_after_the_weights_and_reported(run, tmp_path, lookup_encoder):
+    from plan import Choices, Plan, identities
+
+    encoder = lookup_encoder()
+    plan = with_large(tmp_path / "plan.toml")
+    run("choose", f"--encoder=lookup={encoder}", "--systems=large")
+    choices = Choices.read(tmp_path / "choices.json")
+    weights, feedback = choices.made
+    assert (weights.system, weights.setting) == ("large", "weights")
+    assert (feedback.system, feedback.setting, feedback.by) == ("large", "feedback", "large")
+    assert [one["value"] for one in weights.tried] == [
+        [0.25, 0.25, 0.5],
+        [0.25, 0.5, 0.25],
+        [0.5, 0.25, 0.25],
+    ]
+    assert [one["value"] for one in feedback.tried] == [[1.0, 0.2], [3, 1.0]]
+    best = max(feedback.tried, key=lambda one: one["macro"])
+    assert feedback.value == best["value"]
+    assert feedback.collections == ("cats",)
+    documents, weight = feedback.value
+    assert choices.feedback == {"large": (int(documents), weight)}
+    assert choices.weights == {"large": weights.value}
+    assert choices.settings == {}
+    known = identities({"lookup": encoder}, None)
+    choices.check(Plan.read(plan), known, ["large"])
+    with pytest.raises(CheckFailedError, match="another plan") as raised:
+        choices.check(Plan.read(with_large(plan, feedback="[[2, 0.2]]")), known, ["large"])
+    assert "weights" not in str(raised.value)
+    without = LARGE.replace('only_scoring = ["jm"]\n', "")
+    with pytest.raises(CheckFailedError, match="another plan"):
+        choices.check(Plan.read(with_large(plan, without)), known, ["large"])
+
+    with_large(plan)
+    out = run("report", f"--encoder=lookup={encoder}", "--systems=large")
+    result = json.loads((out / "zero_shot.jsonl").read_text())
+    for name in ("cats", "dogs"):
+        system = result["collections"][name]["systems"]["large"]
+        assert system["facts"]["feedback"] == {"documents": int(documents), "weight": weight}
+        assert system["facts"]["weights"] == dict(zip(("bm25", "lookup", "jm"), weights.value, strict=True))
+        assert 0 < system["measures"]["nDCG@10"] < 1
+    lines = map(json.loads, (out / "zero_shot" / "dogs.jsonl").read_text().splitlines())
+    stored = next(line for line in lines if line.get("system") == "large")
+    assert stored["inputs"]["feedback"] == [int(documents), weight]
+    page = (out / "zero_shot.md").read_text()
+    note = next(line for line in page.splitlines() if line.startswith("- large ranks "))
+    assert "the first 20 of bm25, lookup, scored by bm25, lookup, jm too," in note
+    assert "moved towards the first documents (feedback, chosen there, too)." in note
+    row = next(line for line in page.splitlines() if line.startswith("| large | feedback |"))
+    assert f"| {feedback.value} | [1.0, 0.2], [3, 1.0] | large | cats |" in row
+
+
+def test_a_mixture_with_feedback_ranks_with_the_chosen_one(collections, lookup_encoder, tmp_path):
+    from judged_collection import Judged
+    from plan import Choices, Chosen, Plan
+    from systems import Bench, Tools
+
+    from termwise.search import Feedback
+
+    plan = Plan.read(with_large(tmp_path / "plan.toml"))
+    judged = Judged.read("cats", collections / "cats", "dev")
+    bench = Bench(judged, plan, Tools({"lookup": lookup_encoder()}, None, tmp_path / "work"), Choices())
+    system, weights = plan.systems["large"], [0.25, 0.5, 0.25]
+    plain = bench.mixture(system, weights).run
+    moved = bench.mixture(system, weights, Feedback(3, 1.0)).run
+    assert [one.scores.tolist() for one in moved] != [one.scores.tolist() for one in plain]
+    made = tuple(
+        Chosen(system="large", setting=setting, value=value, by="large", tried=[], plan="")
+        for setting, value in (("weights", weights), ("feedback", [3.0, 1.0]))
+    )
+    outcome = bench.with_choices(Choices(made=made)).outcome("large")
+    assert [one.scores.tolist() for one in outcome.run] == [one.scores.tolist() for one in moved]
+    assert outcome.facts["feedback"] == {"documents": 3, "weight": 1.0}
+    # Parts that only score find no candidates: the union is that of the first two.
+    firsts = [
+        bench.built(name).searcher.rank_many(judged.queries, k=plan.depth) for name in ("bm25", "lookup")
+    ]
+    for one in moved:
+        found = {doc_id for first in firsts for doc_id in first[one.query_id].doc_ids}
+        assert set(one.doc_ids) <= found
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (
+            'mix = ["bm25", "lookup", "jm"]\nonly_scoring = ["jm"]',
+            'model = "bm25"',
+            "only a mixture has feedback",
+        ),
+        ('mix = ["bm25", "lookup", "jm"]\nonly_scoring = ["jm"]', 'fuse = ["bm25", "jm"]', "only a mixture"),
+        (
+            'mix = ["bm25", "lookup", "jm"]\n',
+            'fuse = ["bm25", "jm"]\n',
+            "only_scoring names some of the parts",
+        ),
+        ('only_scoring = ["jm"]', 'only_scoring = ["mj"]', "only_scoring names some of the parts"),
+        ('only_scoring = ["jm"]', 'only_scoring = ["tilde"]', "only_scoring names some of the parts"),
+        ('only_scoring = ["jm"]', 'only_scoring = ["jm", "lookup", "bm25"]', "some of the parts"),
+        ('only_scoring = ["jm"]', 'only_scoring = "jm"', "only_scoring = 'jm'"),
+        ("feedback = true", "feedback = 1", "feedback = 1"),
+    ],
+)
+def test_plans_with_wrong_feedback_or_parts_are_refused(tmp_path, before, after, said):
+    from plan import Plan
+
+    path = with_large(tmp_path / "plan.toml")
+    Plan.read(path)
+    assert before in LARGE
+    with_large(path, LARGE.replace(before, after))
+    with pytest.raises(ParameterError) as raised:
+        Plan.read(path)
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("feedback", ["[1.0, 0.2]", '[["1", 0.2]]', "0.2"])
+def test_feedback_to_try_of_another_type_is_refused(tmp_path, feedback):
+    from plan import Plan
+
+    with pytest.raises(ParameterError, match="not valid") as raised:
+        Plan.read(with_large(tmp_path / "plan.toml", feedback=feedback))
+    assert "feedback = " in str(raised.value)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -78,9 +78,6 @@ def headed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def byte_teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A RoBERTa with a byte-level BPE, as `teacher`."""
-    from termwise.train.pretrained import quiet
-
-    folder = tmp_path_factory.mktemp("teachers") / "roberta"
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(
@@ -90,6 +87,29 @@ def byte_teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
         show_progress=False,
     )
     tokenizer.train_from_iterator([" ".join(WORDS)], trainer)
+    return roberta(tmp_path_factory.mktemp("teachers") / "roberta", tokenizer)
+
+
+@pytest.fixture(scope="session")
+def unigram_teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A RoBERTa with the unigram model of SentencePiece, as `teacher`."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.Nmt()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=300,
+        special_tokens=["<s>", "<pad>", "</s>", "<unk>"],
+        unk_token="<unk>",
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator([" ".join(WORDS)] * 4, trainer)
+    return roberta(tmp_path_factory.mktemp("teachers") / "unigram", tokenizer)
+
+
+def roberta(folder: Path, tokenizer: Tokenizer) -> Path:
+    """Write a RoBERTa with a tokenizer of at most 400 tokens, of which the first three are special."""
+    from termwise.train.pretrained import quiet
+
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
     torch.manual_seed(9)
     config = transformers.RobertaConfig(

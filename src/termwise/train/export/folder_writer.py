@@ -271,11 +271,13 @@ def _check(
     precisions: Sequence[NetworkPrecision],
 ) -> None:
     tokenizer, length = contents.document_tokenizer, contents.length
+    size = vocabulary_size(network)
     terms = len(analyzer.vocabulary) if tokenizer is None else tokenizer.terms
-    if vocabulary_size(network) != terms:
+    # The embedding of an encoder with its own tokenizer may have more rows, to fill a round number.
+    if size != terms if tokenizer is None else size < terms:
         raise ModelFormatError(
             "the network and its tokenizer have vocabularies of different sizes",
-            facts=[("terms of the network", vocabulary_size(network)), ("terms of the tokenizer", terms)],
+            facts=[("terms of the network", size), ("terms of the tokenizer", terms)],
             fixes=["give the tokenizer of the network"],
         )
     if not 3 <= length <= positions(network):

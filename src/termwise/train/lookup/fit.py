@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ from termwise.train.run_folder import RunFolder, check_sources
 from termwise.validation import check
 from termwise.vectors import TermVectors
 
-_MAY_CHANGE = ("cleaning", "centred", "ridge", "steps", "held_out", "batch")
+_MAY_CHANGE = ("cleaning", "centred", "ridge", "steps", "document_prompt", "held_out", "batch")
 """Settings that the vectors do not depend on, which may change when a run is resumed."""
 
 
@@ -109,6 +109,11 @@ def train_lookup(
     read = read_texts(texts, most=settings.max_texts, seed=settings.seed)
     refuse_few_texts(len(read.texts), settings)
     encoder = load_dense_encoder(teacher, say=say)
+    encoder = replace(
+        encoder,
+        query_prompt=settings.query_prompt or encoder.query_prompt,
+        document_prompt=settings.document_prompt or encoder.document_prompt,
+    )
     _check_length(encoder, settings)
     vocabulary = encoder.analyzer.vocabulary
     manifest = VectorsManifest(

@@ -29,6 +29,9 @@ class LookupSettings(TypedSettings):
         Weight of the squares of all numbers of the table. A larger one makes rows of rare tokens shorter.
     steps : int
         Steps of conjugate gradients. Few steps also keep rows of rare tokens short.
+    query_prompt, document_prompt : str
+        Texts that the encoder reads before each text, and before each window of a document, in place of the prompts of
+        its folder; empty for those.
     held_out : float
         Share of the texts that measure the table and are not used to fit it.
     batch : int
@@ -50,6 +53,8 @@ class LookupSettings(TypedSettings):
     centred: bool = True
     ridge: float = 1.0
     steps: int = 8
+    query_prompt: str = ""
+    document_prompt: str = ""
     held_out: float = 0.01
     batch: int = 64
     precision: Literal["float32", "bfloat16"] = "float32"

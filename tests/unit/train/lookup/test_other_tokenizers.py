@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
+import termwise  # noqa: E402
+from termwise import Document, build_index  # noqa: E402
 from termwise.cli.main import run  # noqa: E402
 from termwise.encode import EncoderFolder  # noqa: E402
 from termwise.errors import ForeignFolderError  # noqa: E402
@@ -70,6 +73,38 @@ def test_prompts_are_read_before_texts_and_documents(byte_teacher, texts, tmp_pa
         expected = network(ids, torch.ones_like(ids))[0].numpy()
     stored = np.load(out / "training" / "vectors" / "0000.npy")[0]
     np.testing.assert_allclose(stored, expected, atol=2e-3)
+
+
+def test_given_prompts_replace_those_of_the_folder(byte_teacher, texts, tmp_path):
+    source = tmp_path / "prompted"
+    shutil.copytree(byte_teacher, source)
+    out = {}
+    for name, prompts, settings in (
+        ("folder", {"query": "query: ", "document": "text: "}, {}),
+        ("given", {"query": "other: "}, {"query_prompt": "query: ", "document_prompt": "text: "}),
+    ):
+        (source / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts}))
+        out[name] = tmp_path / name
+        facts = train_lookup([texts], out[name], teacher=source, settings=replace(SETTINGS, **settings))
+        assert facts["query_prompt"] == "query: "
+    one, other = (EncoderFolder.open(folder) for folder in out.values())
+    assert one.id == other.id
+    assert other.manifest.document_prompt == "text: "
+
+
+def test_an_encoder_with_the_pieces_of_sentencepiece(unigram_teacher, texts, tmp_path):
+    out = tmp_path / "encoder"
+    facts = train_lookup([texts], out, teacher=unigram_teacher, settings=SETTINGS)
+    assert facts["cosine"] > 0.3
+    opened = EncoderFolder.open(out)
+    assert (
+        opened.document_tokenizer.numbers("wing wing").tolist()
+        == [*opened.document_tokenizer.numbers("wing").tolist()] * 2
+    )
+    build_index([Document("a", "a wing"), Document("b", "a file")], tmp_path / "index", model=out)
+    searcher = termwise.open(tmp_path / "index")
+    assert sorted(searcher.rank("wing").doc_ids) == ["a", "b"]
+    assert searcher.index.manifest.encoder.network.document_tokenizer
 
 
 def test_a_run_is_resumed_with_its_own_tokenizer_only(made, byte_teacher, texts, tmp_path):
