@@ -243,6 +243,13 @@ class Plan:
                 0 < self.weights_step <= 1 / most,
                 f"above 0, at most 1/{most}",
             ),
+            (
+                "feedback",
+                self.feedback,
+                all(map(_is_feedback, self.feedback))
+                and (bool(self.feedback) or not any(one.feedback for one in self.systems.values())),
+                "pairs of a number of documents and a weight, at least one if a mixture has feedback",
+            ),
         ):
             if not holds:
                 raise ParameterError(
@@ -358,6 +365,10 @@ class Plan:
             if (choice.system, choice.setting) == (system, setting):
                 return choice.collections or self.dev
         return None
+
+
+def _is_feedback(pair: Sequence[float]) -> bool:
+    return len(pair) == 2 and pair[0] >= 1 and pair[0] == int(pair[0]) and 0 < pair[1] <= 1
 
 
 def _system(name: str, entry: Mapping[str, Any]) -> System:

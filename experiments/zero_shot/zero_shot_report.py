@@ -192,9 +192,9 @@ def _notes(result: Mapping[str, Any], plan: Plan, names: Sequence[str]) -> str:
 
 
 def _retrieving(system: System) -> str:
-    """Return the parts that find candidates, and those that score them only."""
+    """Return the parts that find candidates, and those that only score them."""
     found = ", ".join(name for name in system.mix if name not in system.only_scoring)
-    return f"{found}, scored by {', '.join(system.mix)} too," if system.only_scoring else found
+    return f"{found}, which {', '.join(system.only_scoring)} scores, too," if system.only_scoring else found
 
 
 def _feedback(system: System) -> str:

@@ -82,6 +82,7 @@ def command(
     downloaded. The indexes are kept for the commands printed at the end.
     """
     from termwise.collection import PythonQuestions, open_collection
+    from termwise.encode import shipped_encoders
     from termwise.encode.shipped_rows import shipped_rows
     from termwise.translation import shipped_tables
 
@@ -101,7 +102,7 @@ def command(
             searcher = _with_second_encoder(best, rows, documents, folder)
         elif rows is not None:
             searcher = _index_shipped_rows(name, rows, documents, folder)
-        elif name in shipped_tables() or name == "instant":
+        elif name in shipped_tables() or (name == "instant" and "lookup" in shipped_encoders()):
             searcher = _indexed(name, documents, folder)
         else:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
@@ -29,13 +30,16 @@ from termwise.indexing.count_rows import TokenCounter
 from termwise.indexing.lookup_rows import CompiledTerms, RowSink
 from termwise.models import Lookup, NetworkModel
 from termwise.models.idf_power import idf_factors
-from termwise.progress import Progress
+from termwise.parallel import Workers
 from termwise.records import Document
 from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
 
 CHUNK = 1 << 20
 """Postings per chunk of the second pass."""
+
+PATIENCE = 6.0
+"""Seconds of work without a network after which more processes start."""
 
 BELOW = 2.0**-10
 """Distance between the smallest log-likelihood of a term and its floor in the exact form, in nats."""
@@ -62,7 +66,11 @@ def build_network(
     field_weights = fields if isinstance(fields, Mapping) else {}
     with work as folder:
         with closing(_row_sink(writer, encoder, model)) as sink:
-            for block, rows in _blocks(unread, encoder, model, folder, length, writer.progress):
+            if model.runs_network:
+                blocks = encoded_blocks(unread, encoder, folder, length=length, progress=writer.progress)
+            else:
+                blocks = _without_network(unread, encoder, length, writer)
+            for block, rows in blocks:
                 pass_documents(writer, block, writer.store_text, field_weights)
                 sink.add(rows, [document.text for document in block])
             sink.write(writer)
@@ -89,24 +97,25 @@ def build_network(
         )
 
 
-def _blocks(
-    documents: Iterator[Document],
-    encoder: DocumentEncoder,
-    model: NetworkModel,
-    folder: Path,
-    length: int | None,
-    progress: Progress,
+def _without_network(
+    documents: Iterator[Document], encoder: DocumentEncoder, length: int | None, writer: IndexWriter
 ) -> Iterator[tuple[list[Document], EncodedRows]]:
-    """Encode documents in blocks; those of a network are kept in the work folder."""
-    if model.runs_network:
-        yield from encoded_blocks(documents, encoder, folder, length=length, progress=progress)
-        return
+    """Encode documents in blocks, which are not kept in the work folder, with the threads of the writer."""
+    waiting: deque[list[Document]] = deque()
+
+    def texts() -> Iterator[list[str]]:
+        for block in cut_blocks(documents, encoder.block):
+            waiting.append(block)
+            yield [document.text for document in block]
+
     done = 0
-    for block in cut_blocks(documents, encoder.block):
-        rows = encoder.encode_documents([document.text for document in block])
-        done += len(block)
-        progress(STAGE, done, length)
-        yield block, rows
+    # Another process takes seconds to start, too, as each reads the table.
+    with Workers(encoder.encode_documents, threads=writer.threads, patience=PATIENCE) as workers:
+        for rows in workers.map(texts()):
+            block = waiting.popleft()
+            done += len(block)
+            writer.progress(STAGE, done, length)
+            yield block, rows
 
 
 def _check_vocabulary(encoder: DocumentEncoder) -> None:

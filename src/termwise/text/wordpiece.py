@@ -40,7 +40,7 @@ _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _CASED_SHARE = 0.01
 
 _ASCII_UNIT = re.compile(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
-_BETWEEN_SPACE = re.compile(r"[^ \t\n\r]+")
+_UNIT = re.compile(rf"(?<![^ \t\n\r])[!-\x7f]*+[^\x00-\x7f][^ \t\n\r]*|{_ASCII_UNIT.pattern}")
 _ASCII_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -201,12 +201,8 @@ def _numbers(tokenizer: Tokenizer, text: str) -> list[int]:
 
 
 def _units(text: str) -> list[str]:
-    if text.isascii():
-        return _ASCII_UNIT.findall(text)
-    units: list[str] = []
-    for part in _BETWEEN_SPACE.findall(without_surrogates(text)):
-        units += _ASCII_UNIT.findall(part) if part.isascii() else [part]
-    return units
+    """Return what lies between white space, if it is not ASCII, and else its words and marks."""
+    return _ASCII_UNIT.findall(text) if text.isascii() else _UNIT.findall(without_surrogates(text))
 
 
 def _source(spec: AnalyzerSpec) -> tuple[str, bytes]:

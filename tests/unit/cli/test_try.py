@@ -180,7 +180,6 @@ def test_the_second_encoder_scores_the_candidates_of_the_recommended_mixture(pla
         names = {f"py{name}.tw" for name in ("", "-instant", "-best", "-best-large")}
         # Nothing of the second encoder is left beside the indexes.
         assert {path.name for path in tmp_path.iterdir()} == names | {"models", "lookup.npz", "granite.npz"}
-    # "random" and "dog" lie in one direction for the first encoder only; both find a document by its words.
     assert large.rank("merge lists").doc_ids[0] == report["systems"][3]["ranking"][0]
 
 
@@ -258,8 +257,8 @@ def test_the_commands_to_go_on_with_can_be_typed_as_they_stand(place, capsys):
     assert run(["try", question, "--out", "my docs.tw"]) == 0
     hints = capsys.readouterr().err.partition("next:\n")[2].splitlines()
     assert [shlex.split(hint)[1:4] for hint in hints] == [
-        ["search", "my docs.tw", "random choice with weights"],
+        ["search", "my docs-instant.tw", "random choice with weights"],
         ["explain", "my docs.tw", question],
-        ["inspect", "my docs.tw"],
+        ["inspect", "my docs-instant.tw"],
     ]
     assert "list.sort" in shlex.split(hints[1])

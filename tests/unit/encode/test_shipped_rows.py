@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from termwise.collection import open_collection
-from termwise.encode import open_document_encoder, shipped_encoders
+from termwise.encode import EncoderFolder, open_document_encoder, shipped_encoders
 from termwise.encode.document_encoder import DocumentEncoder
 from termwise.encode.shipped_rows import open_shipped_encoder, shipped_rows, write_rows
 from termwise.errors import CorruptModelError, WeightError
@@ -46,7 +46,8 @@ def test_the_shipped_rows_are_those_of_the_shipped_encoders_and_texts(name: str)
     texts = [document.text for document in open_collection("python:stdlib").documents()]
     rows = shipped_rows(name)
     assert rows is not None
-    encoder = open_shipped_encoder(make_model(name, {}), texts, rows)  # type: ignore[arg-type]
+    model = make_model(EncoderFolder.open(name).manifest.kind, {"encoder": name})
+    encoder = open_shipped_encoder(model, texts, rows)  # type: ignore[arg-type]
     assert reads(encoder)
     assert encoder.description["remembered"]["rows"] == len(texts)
 
