@@ -225,8 +225,8 @@ def figure(report: Mapping[str, Any], experiment: Mapping[str, Any]) -> str:
     points = {}
     for name, system in SYSTEMS.items():
         if system in systems and name in rates:
-            title = f"{name}, {latency[name]['ms']['p50']:.3g} ms"  # longer titles are cut off
-            points[title] = [(rates[name], systems[system]["ratio"]["ratio"])]
+            title = f"{name}, {latency[name]['ms']['p50']:.2g} ms"  # longer titles are cut off
+            points[title] = [(float(f"{rates[name]:.2g}"), systems[system]["ratio"]["ratio"])]
     return line_chart(
         points,
         title="Quality, speed of building, and median time of a query",
