@@ -33,7 +33,8 @@ class Option:
         if not given["required"] and default not in (None, "") and default is not False:
             given |= {"default": default, "show_default": True}
         if self.metavar is None:
-            return click.Option([name, *self.names], is_flag=True, **given | {"default": bool(default)})
+            chosen = None if default is None else bool(default)  # None: neither of the two names is given
+            return click.Option([name, *self.names], is_flag=True, **given | {"default": chosen})
         return click.Option(
             [name, *self.names], type=self._type(kind), metavar=self.metavar, multiple=repeated, **given
         )

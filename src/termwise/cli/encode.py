@@ -65,7 +65,7 @@ def command(
         note_finished_blocks(encoding, chosen, precision=numbers, providers=providers)
     documents = collection_with_header_note(collection, names)
     begin = time.perf_counter()
-    with resumable_work(encoding), progress_bar() as progress:
+    with resumable_work([encoding]), progress_bar() as progress:
         done = encode_collection(
             documents,
             encoding,

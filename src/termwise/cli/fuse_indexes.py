@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,6 +33,7 @@ from termwise.errors import UsageError
 from termwise.storage.safe_read import is_file
 
 if TYPE_CHECKING:
+    from termwise.search import Feedback
     from termwise.search.mixture import Mixture
 
 
@@ -55,18 +56,18 @@ def command(
         ),
     ] = None,
     feedback: Annotated[
-        bool,
+        bool | None,
         flag(
-            "--feedback",
-            "Of a mixture: move queries by vectors towards the first documents; the default if one of the mixtures "
-            "has it.",
+            "--feedback/--no-feedback",
+            "Of a mixture: move queries by vectors towards the first documents.  [default: as in a mixture among DIR]",
         ),
-    ] = False,
+    ] = None,
     only_scoring: Annotated[
         list[str] | None,
         option(
             "--only-scoring NAME",
-            "Of a mixture: this part finds no candidates, and scores those of the others; repeatable.",
+            "Of a mixture: the part of this name, which is that of its folder without .tw, finds no candidates and "
+            "scores those of the others; repeatable.",
         ),
     ] = None,
     overwrite: Overwrite = False,
@@ -102,14 +103,16 @@ def command(
     from termwise.fusion.mixture import distinct_names
     from termwise.fusion.weights_file import check_order
     from termwise.index import Index
-    from termwise.search import Feedback
     from termwise.search.mixture import Mixture
     from termwise.search.mixture_folder import DEPTH, is_mixture
 
     mixtures = {folder: Mixture.open(folder) for folder in folders if is_mixture(folder)}
     depth = max((mixture.depth for mixture in mixtures.values()), default=DEPTH)
     named = [each for folder in folders for each in _indexes(folder, mixtures.get(folder))]
-    names, folders = [name for name, _ in named], [folder for _, folder in named]
+    names, folders = [name for name, _, _ in named], [folder for _, folder, _ in named]
+    distinct = distinct_names(names)
+    scoring = [name for name, (_, _, retrieves) in zip(distinct, named, strict=True) if not retrieves]
+    scoring += _named_once(only_scoring or (), names)
     check_count(folders, "indexes")
     files = [folder for folder in folders if is_file(folder)]
     if files:
@@ -123,7 +126,6 @@ def command(
         weights = None
     parts = [part for mixture in mixtures.values() for part in mixture.parts]
     opened = {part.index.path: part.index for part in parts}
-    scoring = [part.name for part in parts if not part.retrieves]
     indexes = [opened[folder] if folder in opened else Index.open(folder) for folder in folders]
     if weights is not None:
         refuse_options({"--normalise": normalise}, "with --weights FILE: the file states it")
@@ -140,15 +142,19 @@ def command(
         check_settings(fusion, indexes)
         if weights is not None:
             note_weight_names(weights, fusion, names)
-        own = (mixture.feedback for mixture in mixtures.values() if mixture.feedback is not None)
+        with_vectors = any(
+            index.term_vectors is not None
+            for index, weight in zip(indexes, fusion.weights, strict=True)
+            if weight != 0
+        )
         searcher = mix_indexes(
             indexes,
             fusion.weights,
             out,
-            names=distinct_names(names),
+            names=distinct,
             depth=depth,
-            feedback=next(own, Feedback() if feedback else None),
-            only_scoring=[*scoring, *(only_scoring or ())],
+            feedback=_feedback(feedback, mixtures, with_vectors),
+            only_scoring=scoring,
             overwrite=overwrite,
         )
         _note_left_out(names, fusion.weights)
@@ -158,7 +164,7 @@ def command(
             )
     else:
         refuse_options(
-            {"--feedback": feedback, "--only-scoring": only_scoring},
+            {"--feedback": feedback or None, "--only-scoring": only_scoring},
             "to one index, whose scores are added up before a search",
             "--normalise z",
         )
@@ -187,10 +193,41 @@ def _note_left_out(names: Sequence[str], weights: Sequence[float]) -> None:
             note_line(f"{name} left out: weight 0")
 
 
-def _indexes(folder: Path, mixture: Mixture | None) -> list[tuple[str, Path]]:
-    """Return the names and folders of the parts of a mixture, or those of the index itself."""
+def _indexes(folder: Path, mixture: Mixture | None) -> list[tuple[str, Path, bool]]:
+    """Return name and folder of each part of a mixture, or of the index itself, and whether it retrieves."""
     from termwise.fusion.mixture import stem
 
     if mixture is None:
-        return [(stem(folder), folder)]
-    return [(part.name, part.index.path) for part in mixture.parts]
+        return [(stem(folder), folder, True)]
+    return [(part.name, part.index.path, part.retrieves) for part in mixture.parts]
+
+
+def _named_once(chosen: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+    """Return the names of chosen parts, each of which must be that of one part."""
+    for name in chosen:
+        if (number := names.count(name)) != 1:
+            raise UsageError(
+                f"{'no part has' if number == 0 else f'{number} parts have'} the name that --only-scoring gives",
+                facts=[("given", name), ("parts", ", ".join(names))],
+                fixes=["name one of the parts"] if number == 0 else ["rename the folder of one of them"],
+            )
+    return chosen
+
+
+def _feedback(chosen: bool | None, mixtures: Mapping[Path, Mixture], with_vectors: bool) -> Feedback | None:
+    """Return the settings of feedback: those that the mixtures have, unless the user chose otherwise."""
+    from termwise.search import Feedback
+
+    if chosen is False or (chosen is None and not with_vectors):
+        return None
+    found = {folder: mixture.feedback for folder, mixture in mixtures.items() if mixture.feedback is not None}
+    if len(set(found.values())) > 1:
+        raise UsageError(
+            "the mixtures have different settings of feedback",
+            facts=[
+                (str(folder), f"{each.documents} documents, weight {each.weight:g}")
+                for folder, each in found.items()
+            ],
+            fixes=["--no-feedback", "mix them with Searcher.mix or mix_indexes in Python"],
+        )
+    return next(iter(found.values()), Feedback() if chosen else None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 from termwise.cli.index_notes import (
@@ -12,6 +11,7 @@ from termwise.cli.index_notes import (
     note_finished_blocks,
     note_ignored_vectors,
     note_text_fields,
+    parts_by_hand,
     report_built,
     resumable_work,
 )
@@ -137,6 +137,7 @@ def command(
     from termwise.indexing import BuildOptions, build_index, chosen_model, default_encoding
     from termwise.indexing.mixture_writer import part_folder
     from termwise.indexing.recipes import INSTANT, RECIPES
+    from termwise.indexing.work_folder import encoding_of_part
     from termwise.models import Model1, NetworkModel, VectorModel
 
     chose_default = model is None
@@ -161,11 +162,12 @@ def command(
             fixed,
             "to a mixture, whose parts have fixed settings",
             *([] if analyzer is None and settings is None else ["--model bm25"]),
-            "build the indexes one by one and mix them: termwise fuse-indexes "
-            f"{' '.join(f'{part.name}.tw' for part in parts)} --weights "
-            f"{','.join(f'{part.weight:g}' for part in parts)} --normalise z --out {quote(str(out))}",
+            parts_by_hand(RECIPES[model], out),
         )
-        networks = [(part_folder(out, part.name), chosen_model(part.model, part.settings)) for part in parts]
+        built = [
+            (part.name, part_folder(out, part.name), chosen_model(part.model, part.settings))
+            for part in parts
+        ]
     else:
         chosen = chosen_model(model, given)
         if tuned is not None:
@@ -176,12 +178,18 @@ def command(
                     fixes=["--model model1, or the folder of a table", "omit --settings"],
                 )
             chosen = chosen_model(model, with_tuned(tuned, given, chosen.table))
-        networks = [(out, chosen)]
-    work = None
-    for folder, network in networks:
-        if isinstance(network, NetworkModel) and network.runs_network:
-            work = encoding or default_encoding(folder)
-            note_finished_blocks(work, network, precision=numbers, providers=providers)
+        built = [(chosen.name, out, chosen)]
+    networks = [
+        (name, folder, network)
+        for name, folder, network in built
+        if isinstance(network, NetworkModel) and network.runs_network
+    ]
+    work = [
+        default_encoding(folder) if encoding is None else encoding_of_part(encoding, name, len(networks))
+        for name, folder, _ in networks
+    ]
+    for folder, (_, _, network) in zip(work, networks, strict=True):
+        note_finished_blocks(folder, network, precision=numbers, providers=providers)
     documents = collection_with_header_note(collection, names, kept)
     if not isinstance(chosen, VectorModel):
         note_ignored_vectors(collection)

@@ -21,6 +21,7 @@ from termwise.cli.options import (
     refuse_options,
 )
 from termwise.cli.progress_bars import progress_bar
+from termwise.cli.search_options import NoFeedback
 from termwise.cli.terminal import counted, note, print_json, refuse_overwriting
 from termwise.cli.translation_options import TunedSettings, opened_scorer, table_places, with_tuned
 from termwise.errors import UsageError
@@ -56,6 +57,7 @@ def command(
         list[str] | None, option("--set NAME=VALUE", "With --table: a parameter of model1; repeatable.")
     ] = None,
     tuned: TunedSettings = None,
+    no_feedback: NoFeedback = False,
     tag: Annotated[str, option("--tag NAME", "Name of the run, its last column.")] = "termwise",
     separator: Separator = "space",
     threads: Threads = None,
@@ -77,7 +79,7 @@ def command(
     refuse_overwriting([output], inputs, overwrite=overwrite)
     column = choice("--separator", separator, ("space", "tab"))
     if scorer is None:
-        timed_run = _index_ranker(folder, table, settings, tuned, threads)
+        timed_run = _index_ranker(folder, table, settings, tuned, threads, feedback=not no_feedback)
     else:
         given = {"--table": table, "--set": settings, "--settings": tuned, "--threads": threads}
         refuse_options(given, "with --scorer")
@@ -105,7 +107,13 @@ def command(
 
 
 def _index_ranker(
-    folder: Path, table: str | None, settings: list[str] | None, tuned: Path | None, threads: int | None
+    folder: Path,
+    table: str | None,
+    settings: list[str] | None,
+    tuned: Path | None,
+    threads: int | None,
+    *,
+    feedback: bool,
 ) -> Callable[..., TimedRun]:
     """Return a ranker that uses the weights of an index, or a translation table over its document terms."""
     if table is not None:
@@ -118,9 +126,14 @@ def _index_ranker(
             "--set and --settings need --table; the settings of an index are fixed when it is built",
             fixes=["add --table model1, or the folder of a table", "omit them"],
         )
+    from termwise.search import Search
     from termwise.search.opening import open_searcher
 
-    return partial(open_searcher(folder).timed_run, threads=threads or available_processors())
+    return partial(
+        open_searcher(folder).timed_run,
+        search=Search(feedback=feedback),
+        threads=threads or available_processors(),
+    )
 
 
 def _text_ranker(folder: Path, scorer: str) -> Callable[..., TimedRun]:

@@ -95,8 +95,8 @@ def command(
     for name in LABELS:
         folder = _folder_for(out, name)
         rows = shipped_rows(WEIGHTS.get(name, name))
-        best = next((system.searcher for system in systems if system.name == "best"), None)
         if name == "best-large":
+            best = next((system.searcher for system in systems if system.name == "best"), None)
             if rows is None or best is None:
                 continue
             searcher = _with_second_encoder(best, rows, documents, folder)

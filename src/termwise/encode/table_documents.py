@@ -5,7 +5,8 @@ The vector of a window of a document is
     u / |u|        u = sum over the distinct terms t of the window of  (1 + ln tf(t)) * v[t]
 
 with the rows v[t] of the query table and the number tf(t) of occurrences of the term. Windows have as many pieces as
-those that the network reads. A window without a term that has a row has no vector.
+those that the network reads. A window without a term that has a row has no vector. The weights of the rows are rounded
+to multiples of 1 / 1024, and the numbers of u to 22 bits for |u|, so that the vectors do not depend on the machine.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ WINDOWS = 1024
 """Windows whose sums are in memory."""
 
 COUNT_UNITS = 1 << 10
-"""Weights of counts are whole numbers of this part of 1, so that sums of rows are sums of whole numbers."""
+"""Weights of counts are multiples of 1 / 1024, so that sums of rows are exact."""
+
+NORM_BITS = 22
+"""Bits to which the numbers of a sum are rounded for its length, so that the sum of their squares is exact."""
 
 
 @final
@@ -156,8 +160,17 @@ class TableDocumentEncoder:
         sums: npt.NDArray[np.float64] = (
             csr_array((weights, columns[terms], indptr), shape=(len(indptr) - 1, len(seen))) @ rows
         )
-        norms = np.sqrt(np.einsum("ij,ij->i", sums, sums))
+        norms = _norms(sums)
         return (sums / np.where(norms > 0, norms, 1.0)[:, None]).astype(np.float32)
+
+
+def _norms(sums: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the lengths of rows, the same on every machine; 0 for a row of zeros."""
+    _, exponents = np.frexp(np.abs(sums).max(axis=1, initial=0.0))
+    scales = np.ldexp(1.0, exponents - NORM_BITS)
+    rounded = np.rint(sums / scales[:, None])
+    norms: npt.NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", rounded, rounded)) * scales
+    return norms
 
 
 def _reopened(model: Lookup) -> TableDocumentEncoder:

@@ -470,7 +470,7 @@ def sums_of_words(explanation: Explanation) -> list[tuple[str, float, int]]:
 
     The position is that of the largest contribution. The name is the word, with its contributing pieces if other pieces
     contribute nothing, or with ``(pieces)``, see `words_in_pieces`. In a mixture, the contributions of a word in all
-    parts are added up.
+    parts are added up, and so are those of feedback.
 
     Examples
     --------
@@ -488,7 +488,8 @@ def sums_of_words(explanation: Explanation) -> list[tuple[str, float, int]]:
         words = _words(parts[position], query)
         is_piece = len(words) == 1 and _is_piece(parts[position], query)
         together = is_piece or (words and explanation.parts)
-        groups.setdefault(words[0].casefold() if together else position, []).append(position)
+        key = parts[position].term if parts[position].origin == "feedback" else position
+        groups.setdefault(words[0].casefold() if together else ("other", key), []).append(position)
     sums = []
     for positions in groups.values():
         group = [parts[position] for position in positions]

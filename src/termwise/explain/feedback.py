@@ -12,11 +12,16 @@ from termwise.index import Index
 _LONGEST = 40
 """Characters of an identifier in a name."""
 
+_NAMED = 2
+"""Documents that are named."""
+
 
 def feedback_name(index: Index, moved: MovedQuery) -> str:
     """Return the name of the contribution of feedback, such as ``similar to d12 and d7``."""
-    names = map(legible_line, index.doc_ids(moved.documents))
+    names = [legible_line(name) for name in index.doc_ids(moved.documents[:_NAMED])]
     shortened = [name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…" for name in names]
+    if others := len(moved.documents) - len(names):
+        shortened.append(f"{others} more")
     return f"similar to {' and '.join(shortened)}"
 
 

@@ -17,7 +17,7 @@ from termwise.index.container import REBUILD
 from termwise.index.encoder_description import FUSION, EncoderDescription
 from termwise.index.updater import IndexUpdater
 from termwise.indexing.built_statistics import built_idf, built_statistics
-from termwise.indexing.context import RowSource, refuse_arguments
+from termwise.indexing.context import RowSource, check_network_options, refuse_arguments
 from termwise.indexing.count_rows import AddedCountRows
 from termwise.indexing.model_choice import model_of, opened_encoder
 from termwise.indexing.network_rows import AddedNetworkRows
@@ -31,6 +31,15 @@ from termwise.models import (
     Tilde,
     VectorModel,
 )
+from termwise.search.mixture import Mixture
+
+
+def check_options_of_parts(mixture: Mixture, options: BuildOptions) -> None:
+    """Raise `ParameterError` if options of a network do not fit the parts of a mixture, see `open_writer`."""
+    models = [model_of(part.index) for part in mixture.parts]
+    running = [model for model in models if isinstance(model, NetworkModel) and model.runs_network]
+    check_network_options(mixture.name, len(running), options)
+
 
 LoadedNetworks = dict[Path, tuple[EncoderDescription, DocumentEncoder]]
 """Loaded networks by the folder of an index, each with the description of the model in its manifest."""

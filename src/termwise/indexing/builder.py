@@ -18,6 +18,7 @@ from termwise.fixes import Fix
 from termwise.index import IndexWriter
 from termwise.indexing.chunks import cut
 from termwise.indexing.context import (
+    check_network_options,
     check_source,
     collection_named,
     open_documents,
@@ -31,7 +32,7 @@ from termwise.indexing.network_rows import build_network
 from termwise.indexing.options import DEFAULT_OPTIONS, BuildOptions
 from termwise.indexing.recipes import RECIPES
 from termwise.indexing.vector_rows import build_vectors
-from termwise.indexing.work_folder import check_apart, check_outside_indexes, work_folder
+from termwise.indexing.work_folder import check_apart, check_outside_indexes, encoding_of_part, work_folder
 from termwise.models import CountModel, Lookup, Model, NetworkModel, VectorModel, read_vectors
 from termwise.progress import no_progress
 from termwise.records import Document
@@ -247,9 +248,7 @@ def _build_mixture(
     networks = [
         part for part, model in models.items() if isinstance(model, NetworkModel) and model.runs_network
     ]
-    if not networks:
-        arguments = {**options.of_network(), "encoding": options.encoding}
-        refuse_arguments("these arguments require a model with a network", name, arguments)
+    check_network_options(name, len(networks), options)
     repeatable = _repeatable(collection, fields)
     without_network = replace(options, encoder=None, encoding=None, precision=None, providers=None)
     with MixtureWriter(path, overwrite=overwrite) as mixture:
@@ -262,8 +261,8 @@ def _build_mixture(
             if isinstance(model, NetworkModel) and isinstance(fields, Mapping):  # all need the same chunks
                 of_part = tuple(fields) if chunk is None else dict.fromkeys(fields, 1)
             used = options if part in networks else without_network
-            if len(networks) > 1 and used.encoding is not None:
-                used = replace(used, encoding=Path(used.encoding) / part)
+            if used.encoding is not None:
+                used = replace(used, encoding=encoding_of_part(used.encoding, part, len(networks)))
             build_index(
                 repeatable,
                 mixture.part(part),

@@ -18,9 +18,11 @@ from termwise.collection.file_collections import (
 )
 from termwise.display.safe_text import shown
 from termwise.errors import DuplicateIdError, EmptyCollectionError, ParameterError
+from termwise.fixes import Fix, Name
 from termwise.index.document_spill import DocumentWriter
 from termwise.index.updater import IndexUpdater
 from termwise.indexing.field_weights import texts_to_store
+from termwise.indexing.options import BuildOptions
 from termwise.models import Model
 from termwise.records import AttributeValue, Document
 from termwise.text import Analyzer
@@ -117,8 +119,18 @@ def refuse_arguments(message: str, model: Model | str, arguments: Mapping[str, o
                 ("model", model if isinstance(model, str) else model.name),
                 ("given", ", ".join(f"{name} {_named(arguments[name])}" for name in given)),
             ],
-            fixes=[f"omit {' and '.join(given)}"],
+            fixes=[Fix("omit " + " and ".join(["{}"] * len(given)), tuple(map(Name, given)))],
         )
+
+
+def check_network_options(mixture: str, networks: int, options: BuildOptions) -> None:
+    """Raise an error if the options of a network do not fit a mixture of which this number of parts run one."""
+    if networks == 0:
+        arguments = {**options.of_network(), "encoding": options.encoding}
+        refuse_arguments("these arguments require a model with a network", mixture, arguments)
+    elif networks > 1:
+        message = "each of these parts runs a network of its own, so they have no common encoder"
+        refuse_arguments(message, mixture, {"encoder": options.encoder})
 
 
 def _named(value: object) -> str:

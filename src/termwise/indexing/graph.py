@@ -61,14 +61,14 @@ def build_graph(path: str | Path, *, progress: Progress = no_progress) -> list[P
 
 
 def _build_graphs_of_parts(mixture: Mixture, progress: Progress) -> list[Path]:
-    indexes = [part.index for part in mixture.parts]
-    with_vectors = [index for index in indexes if index.term_vectors is not None]
+    searched = [part.index for part in mixture.parts if part.retrieves]
+    with_vectors = [index for index in searched if index.term_vectors is not None]
     if not with_vectors:
         parts = [
             f"{part.name} (form terms)" if _has_term_form(part.index) else part.name for part in mixture.parts
         ]
         raise ParameterError(
-            "a graph needs an index with vectors, and no part of the mixture has them",
+            "a graph needs an index with vectors, and no part of the mixture finds candidates by them",
             facts=[("mixture", mixture.path), ("parts", ", ".join(parts))],
             fixes=[Fix.call("build_index", model="best")],
         )

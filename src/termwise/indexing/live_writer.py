@@ -21,7 +21,7 @@ from termwise.index.document_store import chunk_id
 from termwise.index.folder import FolderWriter
 from termwise.index.updater import IndexUpdater, Updater
 from termwise.index.writer import DEFAULT_MEMORY
-from termwise.indexing.added_rows import LoadedNetworks, open_rows
+from termwise.indexing.added_rows import LoadedNetworks, check_options_of_parts, open_rows
 from termwise.indexing.chunks import chunks_of
 from termwise.indexing.context import RowSource
 from termwise.indexing.count_rows import document_batches
@@ -30,6 +30,7 @@ from termwise.indexing.options import BuildOptions
 from termwise.indexing.published_documents import PublishedDocuments
 from termwise.progress import Progress, no_progress
 from termwise.records import NO_ATTRIBUTES, Document
+from termwise.search.mixture import Mixture
 from termwise.search.mixture_folder import is_mixture
 from termwise.storage.folder_path import FolderPath
 from termwise.validation import (
@@ -404,6 +405,7 @@ def open_writer(
 
     updater: Updater
     if is_mixture(folder):
+        check_options_of_parts(Mixture.open(folder), options)
         updater = MixtureUpdater(folder, open_part, wait=wait)
     else:
         rows.append(open_rows(Index.open(folder), options, networks=loaded, wait=wait))

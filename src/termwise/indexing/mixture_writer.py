@@ -103,7 +103,8 @@ class MixtureWriter(FolderWriter):
         manifest.write(self.path)
         self._published = True
         for name in old - {folder.name for folder in self._new}:
-            shutil.rmtree(self.path / name, ignore_errors=True)
+            for unused in (self.path / name, default_encoding(self.path / name)):
+                shutil.rmtree(unused, ignore_errors=True)
         with suppress(OSError):
             (self.path / MIXTURE_BUILD).unlink()
         return Searcher(mixture)

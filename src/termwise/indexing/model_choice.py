@@ -103,19 +103,19 @@ def _missing(model: str | Path) -> TermwiseError:
     names = (*model_names(), *RECIPES)
     recipe = RECIPES.get(str(model))
     if recipe is not None:
-        parts = [part.model for part in recipe.parts]
+        parts = {part.name: make_model(part.model, part.settings) for part in recipe.parts}
+        networks = [
+            part.name for part in parts.values() if isinstance(part, NetworkModel) and part.runs_network
+        ]
+        with_network = Fix.sentence(
+            "name the part: {}; the mixture takes its encoded documents: {}",
+            Fix.use(model=networks[0] if networks else ""),
+            Fix.call("build_index", model=model, options=Call.of("BuildOptions", encoding=Code("FOLDER"))),
+        )
         return ParameterError(
             "this is the name of a mixture, and one model is needed here",
             facts=[("model", model), ("parts", ", ".join(parts))],
-            fixes=[
-                Fix.sentence(
-                    "name the part: {}; the mixture takes its encoded documents: {}",
-                    Fix.use(model=parts[-1]),
-                    Fix.call(
-                        "build_index", model=model, options=Call.of("BuildOptions", encoding=Code("FOLDER"))
-                    ),
-                )
-            ],
+            fixes=[with_network if networks else Fix.call("build_index", model=model)],
         )
     if isinstance(model, Path) or os.sep in model:
         return MissingFileError(

@@ -109,7 +109,7 @@ def _without_network(
             yield [document.text for document in block]
 
     done = 0
-    # Another process takes seconds to start, too, as each reads the table.
+    # Starting a process takes seconds, because each reads the table.
     with Workers(encoder.encode_documents, threads=writer.threads, patience=PATIENCE) as workers:
         for rows in workers.map(texts()):
             block = waiting.popleft()

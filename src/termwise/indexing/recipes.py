@@ -20,7 +20,7 @@ class RecipePart:
     Attributes
     ----------
     model : str
-        Name of the model, which is also the name of the part.
+        Name of the model.
     weight : float
         Weight of its normalised scores.
     settings : mapping of str to str

@@ -31,6 +31,11 @@ def default_encoding(path: str | Path) -> Path:
     return Path(f"{index}.encoding")
 
 
+def encoding_of_part(encoding: str | Path, part: str, networks: int) -> Path:
+    """Return the work folder of a part of a mixture: the folder itself if no other part runs a network."""
+    return Path(encoding) if networks == 1 else Path(encoding) / part
+
+
 @contextmanager
 def work_folder(path: str | Path, encoding: str | Path | None) -> Iterator[Path]:
     """Yield the work folder; remove the default one after success, or if it holds no block."""

@@ -27,7 +27,7 @@ else:
         __name__,
         {
             "hits": "Hit",
-            "mixture": "Feedback",
+            "mixture_folder": "Feedback",
             "opening": "verify",
             "parts": "Part",
             "query_document_likelihood": "QueryDocumentLikelihood QueryLikelihoods StoredQueryVectors",

@@ -114,8 +114,16 @@ class Mixture:
         self, parts: Sequence[Part], *, depth: int = DEPTH, feedback: Feedback | None = None
     ) -> None:
         self.parts = _with_common_words(_checked_parts(parts))
-        check("feedback", feedback, isinstance(feedback, Feedback | None), "a Feedback, or None")
+        check(
+            "feedback", feedback, isinstance(feedback, Feedback | None), "a termwise.search.Feedback, or None"
+        )
         self.feedback = feedback
+        if feedback is not None and all(part.index.term_vectors is None for part in self.parts):
+            raise ParameterError(
+                "feedback moves queries by vectors, and no part of the mixture has them",
+                facts=[("parts", ", ".join(part.name for part in self.parts))],
+                fixes=[Fix.omit("feedback")],
+            )
         if not is_integer(depth) or not 1 <= depth <= MAX_DEPTH:
             raise ParameterError(
                 "depth is the number of results of each part",
@@ -245,9 +253,10 @@ class Mixture:
         if (search.fuzzy or search.prefix) and whole is None:
             raise no_whole_words(search.fuzzy, search.prefix, facts)
         with_vectors = [part.index.term_vectors is not None for part in self.parts]
-        if search.approximate is not None and not any(with_vectors):
+        scanned = [has and part.retrieves for has, part in zip(with_vectors, self.parts, strict=True)]
+        if search.approximate is not None and not any(scanned):
             raise ParameterError(
-                "only an index with vectors can be searched approximately, and no part of the mixture has them",
+                "only vectors can be searched approximately, and no part of the mixture finds candidates by them",
                 facts=facts,
                 fixes=[Fix.omit("approximate")],
             )
@@ -255,11 +264,11 @@ class Mixture:
             PartEncoding(
                 part.index,
                 self._encoder(part.backend, whole, search, example),
-                part.backend.graph_for(search) if has_vectors else None,
+                part.backend.graph_for(search) if is_scanned else None,
                 part.retrieves,
                 self.feedback if has_vectors and search.feedback else None,
             )
-            for part, has_vectors in zip(self.parts, with_vectors, strict=True)
+            for part, has_vectors, is_scanned in zip(self.parts, with_vectors, scanned, strict=True)
         )
 
     def _encoder(
@@ -419,7 +428,7 @@ class MixtureMatches:
 
     def scores(self, ordinals: Ordinals) -> Scored:
         """Return the scores of any documents, on the scale of the candidates."""
-        return self._sum(self.part_scores(ordinals)), np.ones(len(ordinals), dtype=np.bool_)
+        return self._total(self.part_scores(ordinals)), np.ones(len(ordinals), dtype=np.bool_)
 
     def part_scores(self, ordinals: Ordinals) -> list[Floats]:
         """Return the scores of any documents in each part."""
@@ -431,8 +440,8 @@ class MixtureMatches:
             by_part.append(scores if vector.vector is None else np.where(matched, scores, scale.least))
         return by_part
 
-    def _sum(self, by_part: Sequence[Floats]) -> Floats:
-        """Return the sum of the scores in each part, normalised over the candidates."""
+    def _total(self, by_part: Sequence[Floats]) -> Floats:
+        """Return the weighted sum of the scores in each part, on the scale of the candidates."""
         return self.mixture.total(list(zip(by_part, self.normalisations, strict=True)))
 
     def explain(
@@ -460,7 +469,7 @@ class MixtureMatches:
                 score,
                 index=mixture.name,
             )
-            for position, score in enumerate(self._sum(part_scores).tolist())
+            for position, score in enumerate(self._total(part_scores).tolist())
         ]
         if competitors is not None:
             neighbours = np.where(np.isin(ordinals, self.candidates), competitors, 0)

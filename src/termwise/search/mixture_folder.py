@@ -235,8 +235,9 @@ def check_only_scoring(given: Collection[str], names: Sequence[str]) -> None:
         or not all(name in names for name in given)
     ):
         raise ParameterError(
-            "only_scoring names the parts of a mixture that find no candidates",
-            facts=[("given", shown(given)), ("parts", ", ".join(map(str, names)))],
+            "only_scoring is a collection of names of parts, and no part has one of these names",
+            facts=[("only_scoring", shown(given)), ("parts", ", ".join(map(str, names)))],
+            fixes=["name parts of the mixture"],
         )
 
 
@@ -247,32 +248,31 @@ def of_mixture(error: CorruptIndexError | MissingFileError) -> CorruptIndexError
 
 def _manifest(body: Mapping[str, Any]) -> MixtureManifest:
     names = {"format", "version", "checksum", *(field.name for field in fields(MixtureManifest))}
-    if expect_whole(body.get("version"), "version", 1, VERSION) == 1:
-        body = {"feedback": None, **body}
-    body = expect_object(body, names, "an object")
+    first = expect_whole(body.get("version"), "version", 1, VERSION) == 1
+    body = expect_object(body, names - {"feedback"} if first else names, "an object")
     if not isinstance(body["parts"], list) or not 0 < len(body["parts"]) <= MAX_PARTS:
         raise Misfit(f"parts, from 1 to {MAX_PARTS}", type(body["parts"]).__name__)
-    parts = tuple(_part(value, f"parts[{number}]") for number, value in enumerate(body["parts"]))
+    parts = tuple(_part(value, f"parts[{number}]", first) for number, value in enumerate(body["parts"]))
     for field in ("name", "folder"):
         if len({getattr(part, field) for part in parts}) < len(parts):
             raise Misfit(f"parts with distinct values of {field}", "one that occurs twice")
     if not any(part.weight for part in parts):
         raise Misfit("a weight other than 0", "weights of 0 only")
+    feedback = None if first else body["feedback"]
     if not any(part.retrieves for part in parts):
         raise Misfit("a part that retrieves candidates", "none")
     return MixtureManifest(
         parts,
         depth=expect_whole(body["depth"], "depth", 1, MAX_DEPTH),
         normalisation=expect_choice(body["normalisation"], "normalisation", ("z",)),
-        feedback=None if body["feedback"] is None else _feedback(body["feedback"]),
+        feedback=None if feedback is None else _feedback(feedback),
         written_by=expect_text(body["written_by"], "written_by"),
     )
 
 
-def _part(value: object, where: str) -> PartRecord:
-    if isinstance(value, dict):
-        value = {"retrieves": True, **value}
-    body = expect_object(value, {field.name for field in fields(PartRecord)}, where)
+def _part(value: object, where: str, first: bool) -> PartRecord:
+    names = {field.name for field in fields(PartRecord)}
+    body = expect_object(value, names - {"retrieves"} if first else names, where)
     if not is_part_name(body["name"]):
         raise Misfit(f"{where}.name as a name", str(body["name"])[:80])
     return PartRecord(
@@ -280,7 +280,7 @@ def _part(value: object, where: str) -> PartRecord:
         folder=expect_file_name(body["folder"]),
         weight=expect_number(body["weight"], f"{where}.weight", -MAX_WEIGHT, MAX_WEIGHT),
         sha256=expect_digest(body["sha256"], f"{where}.sha256"),
-        retrieves=expect_flag(body["retrieves"], f"{where}.retrieves"),
+        retrieves=first or expect_flag(body["retrieves"], f"{where}.retrieves"),
     )
 
 

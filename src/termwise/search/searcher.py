@@ -402,7 +402,7 @@ class Searcher:
         from termwise.search.mixture import MixtureMatches
 
         checked, excluded = checked_queries(queries, None, exclude)
-        results = Results(self.backend, Search(feedback=False))  # which depends on the weights
+        results = Results(self.backend, Search(feedback=False))  # feedback depends on the weights
         rankings: list[list[Ranking]] = [[] for _ in self.parts]
         for number, query in enumerate(checked):
             left_out = excluded.for_query(query.query_id)

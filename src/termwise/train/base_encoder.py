@@ -26,6 +26,14 @@ def base_analyzer(base: str | Path) -> WordPieceAnalyzer:
     """
     encoder = open_base(base)
     if encoder is not None:
+        if encoder.manifest.document_tokenizer is not None:
+            raise ModelFormatError(
+                "the network of this encoder does not read the pieces of its WordPiece tokenizer",
+                facts=[
+                    ("base", base),
+                ],
+                fixes=["use an encoder with a vocabulary in the format of BERT"],
+            )
         return encoder.analyzer
     folder = Path(base)
     if is_folder(folder):

@@ -62,7 +62,8 @@ def test_index(place, capsys):
         error = capsys.readouterr().err
         assert f"{options[0]} does not apply to a mixture" in error
         mixing = "termwise fuse-indexes bm25.tw jm.tw --weights 0.25,0.75 --normalise z --out n"
-        assert f"build the indexes one by one and mix them: {mixing}\n" in error
+        builds = "(bm25.tw with --model bm25, jm.tw with --model jm)"
+        assert f"build the indexes one by one {builds} and mix them: {mixing}\n" in error
     assert run(["index", "docs.jsonl", "--model", "bset", "--out", "n"]) == 2
     assert "did you mean best?" in capsys.readouterr().err
     assert run(["probe", "bset"]) == 2
@@ -428,8 +429,11 @@ def test_encode_names_the_part(place, capsys):
     assert run(["encode", "docs.jsonl", "--model", "best", "--encoding", "rows"]) == 2
     error = capsys.readouterr().err
     assert "this is the name of a mixture" in error
-    assert "name the part: --model jm" in error
-    assert "termwise index COLLECTION --out DIR --model best --encoding FOLDER" in error
+    assert "termwise index COLLECTION --out DIR --model best\n" in error  # none of its parts has a network
+    assert run(["encode", "docs.jsonl", "--model", "best-large", "--encoding", "rows"]) == 2
+    error = capsys.readouterr().err
+    assert "name the part: --model lookup" in error
+    assert "termwise index COLLECTION --out DIR --model best-large --encoding FOLDER" in error
 
 
 def test_parts_that_know_no_word_of_the_query(place, capsys):

@@ -127,7 +127,8 @@ def by_loop(folder: EncoderFolder, texts: Sequence[str], size: int, overlap: int
                 weight = round(1024 * (1 + math.log(count))) << shifts[term]
                 total = [value + weight * number for value, number in zip(total, rows[term], strict=True)]
             if any(total):
-                norm = math.sqrt(sum(value * value for value in total))
+                unit = 2.0 ** (math.frexp(max(map(abs, total)))[1] - 22)
+                norm = math.sqrt(sum(round(value / unit) ** 2 for value in total)) * unit
                 matrix.append([value / norm for value in total])
         indptr.append(len(matrix))
     return DocumentVectors.of(indptr, np.array(matrix, dtype=np.float32).reshape(-1, 3))

@@ -236,6 +236,6 @@ def test_compiled_terms_are_searched_like_any_weights(folder, tmp_path):
     with pytest.raises(ParameterError, match="needs an index with vectors") as caught:
         build_graph(tmp_path / "index")
     assert ("form", "terms: the index stores term weights, which need no graph") in caught.value.facts
-    with pytest.raises(ParameterError, match="no part of the mixture has them") as caught:
+    with pytest.raises(ParameterError, match="no part of the mixture finds candidates by them") as caught:
         build_graph(tmp_path / "mixture")
     assert ("parts", "bm25, index (form terms)") in caught.value.facts

@@ -127,3 +127,13 @@ def test_folders_of_a_killed_build_are_replaced(tmp_path):
     (path / "mixture.building").write_text("bm25\njm\n../other\n")  # written before the folders
     assert build_index(DOCUMENTS, path, model="best").documents == len(DOCUMENTS)
     assert not (path / "mixture.building").exists()
+
+
+def test_a_killed_build_of_another_mixture_leaves_nothing(tmp_path):
+    path = tmp_path / "m"
+    (path / "lookup").mkdir(parents=True)
+    (path / "lookup.encoding").mkdir()
+    (path / "mixture.building").write_text("bm25\nlookup\n")
+    build_index(DOCUMENTS, path, model="best")
+    assert sorted(entry.name for entry in path.iterdir() if entry.is_dir()) == ["bm25", "jm"]
+    build_index(DOCUMENTS, path, model="best", overwrite=True)

@@ -192,6 +192,8 @@ def name_of(vectors: DocumentVectors, first: Ranking) -> str:
     """Return the name of the contribution of feedback: that of the first documents with a window, or an empty one."""
     windows = np.diff(vectors.indptr)
     with_windows = [doc_id for doc_id in first.doc_ids if windows[int(doc_id[1:])]]
+    if len(with_windows) > 2:
+        with_windows[2:] = [f"{len(with_windows) - 2} more"]
     return f"similar to {' and '.join(with_windows)}" if with_windows else ""
 
 
@@ -387,7 +389,10 @@ def test_arguments(parts: Parts, tmp_path: Path) -> None:
             Search("list", feedback=wrong)
     indexes = [searcher.index for searcher in parts.values()]
     for wrong, message in [
-        *[(wrong, "only_scoring names the parts") for wrong in (["unknown"], [3], "dense", {"dense", "x"})],
+        *[
+            (wrong, "only_scoring is a collection of names")
+            for wrong in (["unknown"], [3], "dense", {"dense", "x"})
+        ],
         (list(parts), "no part of the mixture finds candidates"),
     ]:
         with pytest.raises(ParameterError, match=message):
@@ -395,7 +400,7 @@ def test_arguments(parts: Parts, tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match=message):
             mix_indexes(indexes, [1.0] * 3, tmp_path / "m", only_scoring=wrong)
     assert not (tmp_path / "m").exists()
-    with pytest.raises(ParameterError, match="only_scoring names the parts"):
+    with pytest.raises(ParameterError, match="only_scoring is a collection of names"):
         Searcher.mix({"a": parts["bm25"], "b": parts["dense"]}, [1.0, 1.0], only_scoring="a")
 
 
@@ -528,10 +533,14 @@ def test_a_folder_keeps_feedback_and_the_parts_that_retrieve(folder: Path, parts
     for part in earlier["parts"]:
         del part["retrieves"]
     (folder / "mixture.json").write_bytes(sealed({**earlier, "version": 1}))
+    wrong = {**earlier, "version": 1, "feedback": None}
     opened = termwise.open(folder)
     assert opened.backend.feedback is None  # type: ignore[union-attr]
     assert all(part.retrieves for part in opened.parts)
     assert opened.rank_many(QUERIES) == mixed(both, None).rank_many(QUERIES)
+    (folder / "mixture.json").write_bytes(sealed(wrong))
+    with pytest.raises(CorruptIndexError):
+        termwise.open(folder)
 
 
 @pytest.mark.parametrize(
@@ -544,6 +553,7 @@ def test_a_folder_keeps_feedback_and_the_parts_that_retrieve(folder: Path, parts
         ({"documents": 2, "weight": 0.2, "extra": 1}, (True, True)),
         ([2, 0.2], (True, True)),
         ("absent", (True, True)),
+        (None, (True, "absent")),
         (None, ("yes", True)),
         (None, (True, 1)),
         (None, (False, False)),
@@ -553,6 +563,8 @@ def test_a_wrong_description(folder: Path, feedback: Any, retrieves: tuple[Any, 
     changed = {**body(folder), "feedback": feedback}
     for part, value in zip(changed["parts"], retrieves, strict=True):
         part["retrieves"] = value
+        if value == "absent":
+            del part["retrieves"]
     if feedback == "absent":
         del changed["feedback"]
     (folder / "mixture.json").write_bytes(sealed(changed))

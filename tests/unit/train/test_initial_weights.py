@@ -8,8 +8,10 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("onnx")
 
+from tests.unit.encode import tiny  # noqa: E402
+
 from termwise.encode import shipped_encoders  # noqa: E402
-from termwise.errors import ParameterError  # noqa: E402
+from termwise.errors import ModelFormatError, ParameterError  # noqa: E402
 from termwise.progress import Execution  # noqa: E402
 from termwise.train.base_encoder import base_analyzer, base_name  # noqa: E402
 from termwise.train.export.folder_writer import EncoderContents, write_encoder_folder  # noqa: E402
@@ -105,11 +107,16 @@ def test_a_run_from_such_a_folder(written, tmp_path):
     assert trained.facts["base"] == "tilde"
 
 
+def test_an_encoder_whose_network_reads_other_pieces_is_refused(tmp_path):
+    with pytest.raises(ModelFormatError, match="does not read the pieces of its WordPiece tokenizer"):
+        base_analyzer(tiny.byte_lookup_folder(tmp_path / "bytes"))
+
+
 def test_a_shipped_encoder(monkeypatch, tmp_path):
-    if not shipped_encoders():
-        pytest.skip("none ships here")
+    if "lookup" not in shipped_encoders():
+        pytest.skip("it does not ship here")
     monkeypatch.chdir(tmp_path)
-    name = shipped_encoders()[0]
+    name = "lookup"
     network = initial_network("tildev2", name)
     assert network.config.vocab_size == len(base_analyzer(name).vocabulary)
     assert same(dequantised_network(name).encoder, network.encoder)

@@ -216,6 +216,6 @@ def _check_length(encoder: DenseEncoder, settings: LookupSettings) -> None:
                 facts=[("prompt", f"{pieces} pieces"), ("length", f"{length}, 2 special pieces included")],
                 fixes=[
                     *([Fix.use(length=longer)] if kind == "query" and pieces < longer - 2 else []),
-                    "use an encoder with a shorter prompt",
+                    f"shorten {kind}_prompt, or use an encoder with a shorter prompt",
                 ],
             )

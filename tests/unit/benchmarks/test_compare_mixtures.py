@@ -60,12 +60,12 @@ def threads():
 def test_the_result_is_a_line_and_a_figure(collection, dense, tmp_path, monkeypatch):
     pytest.importorskip("bm25s")
     pytest.importorskip("Stemmer")
-    import mixtures
+    import compare_mixtures
 
-    monkeypatch.setattr(mixtures, "THREADS", 1)
+    monkeypatch.setattr(compare_mixtures, "THREADS", 1)
     folders = ["--work", str(tmp_path / "work"), "--out", str(tmp_path / "out")]
     data = ["--collection", str(collection), "--dense", str(dense)]
-    mixtures.main([*folders, *data, "--rounds", "1", "--read", "3", "--queries", "2"])
+    compare_mixtures.main([*folders, *data, "--rounds", "1", "--read", "3", "--queries", "2"])
     (line,) = (tmp_path / "out" / "mixtures.jsonl").read_text().splitlines()
     report = json.loads(line)
     assert (report["collection"], report["documents"]) == ("toy", len(TEXTS))
@@ -92,8 +92,8 @@ def test_the_result_is_a_line_and_a_figure(collection, dense, tmp_path, monkeypa
     (results / "zero_shot.jsonl").write_text(
         f"an older line\n{json.dumps({'macro': {'systems': systems}})}\n"
     )
-    monkeypatch.setattr(mixtures, "EXPERIMENTS", results)
-    mixtures.main([*folders, "--figure", str(tmp_path / "mixtures.svg")])
+    monkeypatch.setattr(compare_mixtures, "EXPERIMENTS", results)
+    compare_mixtures.main([*folders, "--figure", str(tmp_path / "mixtures.svg")])
     drawn = (tmp_path / "mixtures.svg").read_text(encoding="utf-8")
     assert drawn.startswith("<svg ")
     for name in CONTESTANTS:
@@ -104,17 +104,17 @@ def test_the_result_is_a_line_and_a_figure(collection, dense, tmp_path, monkeypa
 
 
 def test_measuring_needs_a_collection_and_a_dense_encoder(tmp_path, capsys):
-    import mixtures
+    import compare_mixtures
 
     for given in ([], ["--collection", str(tmp_path)], ["--dense", str(tmp_path)]):
         with pytest.raises(SystemExit):
-            mixtures.main(["--work", str(tmp_path / "work"), *given])
+            compare_mixtures.main(["--work", str(tmp_path / "work"), *given])
         assert "measuring needs --collection and --dense" in capsys.readouterr().err
     assert not (tmp_path / "work").exists()
 
 
 def test_rankings_are_fused_by_reciprocal_ranks():
-    import mixtures
+    import compare_mixtures
 
     asked = []
 
@@ -122,7 +122,7 @@ def test_rankings_are_fused_by_reciprocal_ranks():
         asked.append((query, k))
         return ["a", "b"]
 
-    search = mixtures.fused(one, lambda query, k: ["c", "b", "a"])
+    search = compare_mixtures.fused(one, lambda query, k: ["c", "b", "a"])
     # a: 1/61 + 1/63, b: 1/62 + 1/62, c: 1/61
     assert search("any", 10) == ["a", "b", "c"]
     assert search("any", 1) == ["a"]
@@ -130,7 +130,7 @@ def test_rankings_are_fused_by_reciprocal_ranks():
 
 
 def test_a_figure_has_only_the_measured_systems():
-    import mixtures
+    import compare_mixtures
 
     rate, times = {"median": 100.0, "least": 90.0, "most": 110.0}, {"ms": {"p50": 1.5}}
     report = {
@@ -139,7 +139,7 @@ def test_a_figure_has_only_the_measured_systems():
         "words of a document": 20.4,
     }
     systems = {name: {"ratio": {"ratio": 1.0}} for name in ("bm25", "dense+bm25", "best")}
-    drawn = mixtures.figure(report, {"macro": {"systems": systems}})
+    drawn = compare_mixtures.figure(report, {"macro": {"systems": systems}})
     assert ">bm25s, 1.5 ms</text>" in drawn
     assert ">dense + bm25s, 1.5 ms</text>" in drawn
     assert ">dense, " not in drawn

@@ -1,7 +1,7 @@
 r"""Build speed, query time and quality of the three mixtures, beside bm25s and a dense encoder.
 
     pip install -e '.[cross-encoder]' -r benchmarks/requirements.txt
-    python benchmarks/mixtures.py --collection COLLECTION --dense MINILM --work SCRATCH      # about ten minutes
+    python benchmarks/compare_mixtures.py --collection COLLECTION --dense MINILM --work SCRATCH      # about ten minutes
 
 COLLECTION is a BEIR folder with judgments, such as nfcorpus; MINILM a folder with all-MiniLM-L6-v2, the document
 encoder of ``best``. The contestants take turns in each round:
