@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from termwise.collection import PythonQuestions
     from termwise.encode import DocumentEncoder
-    from termwise.models import NetworkModel
+    from termwise.index import Index
+    from termwise.models import Model
     from termwise.records import Document, Ranking, Run
     from termwise.search import Results, Searcher
 
@@ -42,9 +43,6 @@ LABELS = {
 
 SIDE_BY_SIDE = ("bm25", "instant", "best", "best-large")
 """Models whose rankings are shown side by side."""
-
-WEIGHTS = {"best": "lookup", "best-large": "granite"}
-"""Encoder whose shipped rows are used, where it has another name."""
 
 
 @dataclass(frozen=True)
@@ -82,29 +80,30 @@ def command(
     downloaded. The indexes are kept for the commands printed at the end.
     """
     from termwise.collection import PythonQuestions, open_collection
-    from termwise.encode import shipped_encoders
     from termwise.encode.shipped_rows import shipped_rows
+    from termwise.indexing.recipes import RECIPES
+    from termwise.models import make_model
     from termwise.translation import shipped_tables
 
     begin = time.perf_counter()
     documents = list(open_collection("python:stdlib").documents())
     questions = PythonQuestions.load()
-    searcher: Searcher = _indexed("bm25", documents, out)
+    words = _indexed("bm25", documents, out)
     built = time.perf_counter() - begin
-    systems = [_evaluated("bm25", out, searcher, question, k, questions)]
+    parts = {"bm25": words.index}
+    systems = [_evaluated("bm25", out, words, question, k, questions)]
+    searcher: Searcher | None
     for name in LABELS:
         folder = _folder_for(out, name)
-        rows = shipped_rows(WEIGHTS.get(name, name))
-        if name == "best-large":
-            best = next((system.searcher for system in systems if system.name == "best"), None)
-            if rows is None or best is None:
-                continue
-            searcher = _with_second_encoder(best, rows, documents, folder)
-        elif rows is not None:
-            searcher = _index_shipped_rows(name, rows, documents, folder)
-        elif name in shipped_tables() or (name == "instant" and "lookup" in shipped_encoders()):
+        if name in RECIPES:
+            searcher = _mixed(name, parts, documents, folder)
+        elif shipped_rows(name) is not None:
+            searcher = _index_shipped_rows(make_model(name, {}), documents, folder)
+        elif name in shipped_tables():
             searcher = _indexed(name, documents, folder)
         else:
+            continue
+        if searcher is None:
             continue
         system = _evaluated(name, folder, searcher, question, k, questions)
         if len(searcher.parts) == 1:
@@ -117,7 +116,7 @@ def command(
 
 
 def _indexed(
-    model: str | NetworkModel,
+    model: str | Model,
     documents: Sequence[Document],
     folder: Path,
     encoder: DocumentEncoder | None = None,
@@ -138,42 +137,63 @@ def _indexed(
         )
 
 
-def _index_shipped_rows(name: str, rows: Path, documents: Sequence[Document], folder: Path) -> Searcher:
-    """Index documents with shipped weights or vectors."""
-    from termwise.encode.shipped_rows import open_shipped_encoder
-    from termwise.models import make_model
+def _index_shipped_rows(
+    model: Model, documents: Sequence[Document], folder: Path, *, store_text: bool = True
+) -> Searcher:
+    """Index documents with the shipped weights or vectors of a model."""
+    from termwise.encode.shipped_rows import open_shipped_encoder, shipped_rows
+    from termwise.models import NetworkModel
 
-    model: NetworkModel = make_model(WEIGHTS.get(name, name), {})  # type: ignore[assignment]
+    assert isinstance(model, NetworkModel), "rows are those of networks"
+    rows = shipped_rows(_rows_name(model))
+    assert rows is not None, "they ship"
     texts = [document.text for document in documents]
     encoder = open_shipped_encoder(model, texts, rows, threads=available_processors())
-    return _indexed(name if name in WEIGHTS else model, documents, folder, encoder)
+    return _indexed(model, documents, folder, encoder, store_text=store_text)
 
 
-def _with_second_encoder(best: Searcher, rows: Path, documents: Sequence[Document], folder: Path) -> Searcher:
-    """Mix the parts of `best` with shipped vectors of the second encoder, as ``best-large`` does."""
+def _rows_name(model: Model) -> str:
+    """Return the name of the shipped rows of a model: that of its encoder."""
+    return str(model.parameters().get("encoder", model.name))
+
+
+def _mixed(
+    name: str, built: dict[str, Index], documents: Sequence[Document], folder: Path
+) -> Searcher | None:
+    """Mix the parts of a recipe, and add those that are not in `built` to it; None if something does not ship."""
     from tempfile import TemporaryDirectory
 
-    from termwise.encode.shipped_rows import open_shipped_encoder
+    from termwise.encode import shipped_encoders
+    from termwise.encode.shipped_rows import shipped_rows
     from termwise.fusion import mix_indexes
-    from termwise.indexing.recipes import LARGE, RECIPES
-    from termwise.models import Lookup
+    from termwise.indexing.recipes import RECIPES
+    from termwise.models import Lookup, make_model
 
-    recipe = RECIPES[LARGE]
-    model = Lookup(encoder=recipe.parts[-1].settings["encoder"])
-    texts = [document.text for document in documents]
-    encoder = open_shipped_encoder(model, texts, rows, threads=available_processors())
+    recipe = RECIPES[name]
+    models = {part.name: make_model(part.model, part.settings) for part in recipe.parts}
+    encoders = [model for model in models.values() if isinstance(model, Lookup)]
+    if any(model.encoder not in shipped_encoders() for model in encoders):
+        return None
+    if any(model.runs_network and shipped_rows(model.encoder) is None for model in encoders):
+        return None
     with TemporaryDirectory(dir=folder.parent) as place:
-        second = _indexed(model, documents, Path(place) / "index", encoder, store_text=False)
-        return mix_indexes(
-            [*(part.index for part in best.parts), second.index],
+        for part, model in models.items():
+            if part not in built:
+                runs_network = isinstance(model, Lookup) and model.runs_network
+                index = _index_shipped_rows if runs_network else _indexed
+                built[part] = index(model, documents, Path(place) / part, store_text=False).index
+        searcher = mix_indexes(
+            [built[part] for part in models],
             [part.weight for part in recipe.parts],
             folder,
-            names=[part.name for part in recipe.parts],
+            names=list(models),
             depth=recipe.depth,
             feedback=recipe.feedback,
             only_scoring=[part.name for part in recipe.parts if not part.retrieves],
             overwrite=True,
         )
+    built |= {part.name: part.index for part in searcher.parts}
+    return searcher
 
 
 def _evaluated(
@@ -187,7 +207,7 @@ def _evaluated(
     from termwise.search import Search
 
     results = searcher.search(Search(question, k=k))
-    run = searcher.rank_many(questions.queries, k=100)
+    run = searcher.rank_many(questions.queries, k=100, threads=available_processors())
     return _System(name, folder, searcher, results, run, _means(run, questions))
 
 
