@@ -112,7 +112,7 @@ def command(
     names, folders = [name for name, _, _ in named], [folder for _, folder, _ in named]
     distinct = distinct_names(names)
     scoring = [name for name, (_, _, retrieves) in zip(distinct, named, strict=True) if not retrieves]
-    scoring += _named_once(only_scoring or (), names)
+    scoring += _named_once(only_scoring or (), names, distinct)
     check_count(folders, "indexes")
     files = [folder for folder in folders if is_file(folder)]
     if files:
@@ -202,14 +202,18 @@ def _indexes(folder: Path, mixture: Mixture | None) -> list[tuple[str, Path, boo
     return [(part.name, part.index.path, part.retrieves) for part in mixture.parts]
 
 
-def _named_once(chosen: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-    """Return the names of chosen parts, each of which must be that of one part."""
+def _named_once(chosen: Sequence[str], names: Sequence[str], distinct: Sequence[str]) -> Sequence[str]:
+    """Return the names of chosen parts, each of which must be that of one part, or its name in the mixture."""
     for name in chosen:
-        if (number := names.count(name)) != 1:
+        if (number := names.count(name)) != 1 and (number or name not in distinct):
             raise UsageError(
                 f"{'no part has' if number == 0 else f'{number} parts have'} the name that --only-scoring gives",
-                facts=[("given", name), ("parts", ", ".join(names))],
-                fixes=["name one of the parts"] if number == 0 else ["rename the folder of one of them"],
+                facts=[("given", name), ("parts of the new mixture", ", ".join(distinct))],
+                fixes=[
+                    f"--only-scoring {each}"
+                    for each in distinct
+                    if number == 0 or each.startswith(f"{name}-")
+                ],
             )
     return chosen
 

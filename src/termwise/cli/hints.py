@@ -34,12 +34,12 @@ _OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in (  # noqa: SIM905
         "alpha analyzer approximate attributes base candidates centred chunk collapse collapse_size collection "
-        "confidence data delta device documents encoding expansion_terms facets fail_if fields "
+        "confidence data delta device documents encoding expansion_terms facets fail_if feedback fields "
         "floors_from folds fuzzy index judged kind level measure memory method missing model "
         "normalise out overwrite port precision prefix qrels queries resamples resume role run scorer "
         "separator settings store_text table teacher threads validation weights"
     ).split()
-} | {"output": "--out", "expansion": "--expand-with", "scaling": "--normalise"}
+} | {"output": "--out", "providers": "--provider", "expansion": "--expand-with", "scaling": "--normalise"}
 """Arguments with a separate option; all others are given with ``--set``."""
 
 _WITHOUT_OPTION = {"ranges"}

@@ -124,6 +124,8 @@ def test_options_of_networks_are_refused_for_a_mixture_without_one(place: Path, 
     error = capsys.readouterr().err
     assert "these arguments require a model with a network" in error
     assert "omit --precision" in error
+    assert run(["add", "instant.tw", "more.jsonl", "--provider", "cpu"]) == 2
+    assert "omit --provider" in capsys.readouterr().err
     with pytest.raises(ParameterError, match="require a model with a network"):
         open_writer("instant.tw", providers=("CPUExecutionProvider",))
     assert run(["add", "instant.tw", "more.jsonl"]) == 0
@@ -160,11 +162,16 @@ def test_parts_keep_their_flags_when_they_are_renamed(place: Path, capsys: Any) 
     ]
     capsys.readouterr()
     assert run([*fuse, "--overwrite", "--only-scoring", "granite"]) == 2
-    assert "2 parts have the name that --only-scoring gives" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "2 parts have the name that --only-scoring gives" in error
+    assert "--only-scoring granite-2" in error
+    assert run([*fuse, "--overwrite", "--only-scoring", "granite-2"]) == 0
+    assert [part.retrieves for part in termwise.open("m.tw").parts] == [True, True, False, False]
+    capsys.readouterr()
     assert run([*fuse, "--overwrite", "--only-scoring", "granite.tw"]) == 2
     error = capsys.readouterr().err
     assert "no part has the name that --only-scoring gives" in error
-    assert "bm25, lookup, granite, granite" in error
+    assert "bm25, lookup, granite, granite-2" in error
     assert run([*fuse, "--overwrite", "--only-scoring", "lookup"]) == 0
     assert [part.retrieves for part in termwise.open("m.tw").parts] == [True, False, False, True]
 
@@ -182,7 +189,9 @@ def test_feedback_of_a_fused_mixture(place: Path, capsys: Any) -> None:
     assert run(["fuse-indexes", "best.tw", "--weights", "1,0", "--out", "m.tw", "--overwrite"]) == 0
     assert termwise.open("m.tw").backend.feedback is None  # type: ignore[union-attr]
     assert run([*fuse[:3], "1,0", *fuse[4:], "--feedback"]) == 2
-    assert "feedback moves queries by vectors" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "feedback moves queries by vectors" in error
+    assert "omit --feedback" in error
     # Two mixtures with different settings.
     parts = {name: termwise.open(f"best.tw/{name}") for name in ("bm25", "lookup")}
     termwise.fusion.mix_indexes(
