@@ -100,7 +100,7 @@ class Dense:
         self._vectors = np.empty((0, 0), dtype=np.float32)
 
     def index(self, documents: Sequence[Document]) -> None:
-        """Encode documents."""
+        """Return the vectors of texts."""
         self._torch.set_num_threads(THREADS)
         self._doc_ids = [document.doc_id for document in documents]
         self._vectors = self._encoded([document.text for document in documents])
@@ -138,7 +138,7 @@ def seconds(work: Callable[[], object]) -> float:
 def build_rates(
     documents: Sequence[Document], arguments: argparse.Namespace, dense: Dense
 ) -> dict[str, dict[str, float]]:
-    """Return documents a second of each build, by the rounds: median, least and most."""
+    """Return the documents per second of each build: median, minimum and maximum over the rounds."""
     few = documents[: arguments.read]
 
     def built(model: str, some: Sequence[Document]) -> Callable[[], object]:
@@ -217,7 +217,7 @@ def measure(judged: Judged, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def figure(report: Mapping[str, Any], experiment: Mapping[str, Any]) -> str:
-    """Draw the mean quality of each contestant by its speed of building."""
+    """Plot the mean quality of each system against its build speed."""
     systems = experiment["macro"]["systems"]
     rates = {name: found["median"] for name, found in report["documents a second"].items()}
     rates["dense + bm25s"] = 1 / (1 / rates["dense"] + 1 / rates["bm25s"])

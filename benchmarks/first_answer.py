@@ -220,7 +220,7 @@ def empty_cache(work: Path, texts: Sequence[str]) -> dict[str, float]:
 
 
 def empty_places(folder: str) -> dict[str, str]:
-    """Return environment variables with which a process finds no compiled code."""
+    """Return environment variables for a process that has an empty cache of compiled code."""
     place = tempfile.mkdtemp(dir=folder)
     return {
         **os.environ,

@@ -108,7 +108,7 @@ def values_with(
     scales: Floats | None,
     plan: Mapping[str, Any],
 ) -> Floats:
-    """Return the values of the queries with fixed scales, or with those of each query."""
+    """Return the measure of each query, with fixed scales or with the scales of the query."""
     rankings = []
     for query_id, one in queries.items():
         total = np.zeros(len(one.doc_ids))

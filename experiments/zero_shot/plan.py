@@ -23,7 +23,7 @@ ALPHA = "alpha"
 WEIGHTS = "weights"
 """Name of the weights of the parts of a mixture among the choices."""
 FEEDBACK = "feedback"
-"""Name of the feedback of a mixture, documents and weight, among the choices."""
+"""Name of the setting for the number of documents and the weight of feedback."""
 AS_SHIPPED = "as-shipped"
 """Value of a setting that stands for the default of the encoder."""
 NETWORKS = ("tilde", "tildev2", "splade-doc", "lookup")

@@ -2,67 +2,34 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.encode.batches import DOCUMENTS
-from termwise.encode.document_encoder import Advance, no_advance, part_of, settings_fingerprint
-from termwise.encode.encoder_folder import EncoderFolder, require_kind
+from termwise.encode.document_encoder import Advance, no_advance
 from termwise.encode.encoder_manifest import EncoderKind
-from termwise.encode.network_inputs import chunks, window_sizes
+from termwise.encode.folder_encoder import FolderEncoder, Rows, encode_blocks
+from termwise.encode.network_inputs import window_sizes
 from termwise.encode.onnx_session import OnnxSession
 from termwise.models import NetworkModel
-from termwise.text import Analyzer, Vocabulary
-from termwise.validation import check_texts
-from termwise.vectors import DocumentVectors, TermVectors
-from termwise.weights import TermWeights
-
-Rows = TypeVar("Rows", TermWeights, DocumentVectors)
+from termwise.vectors import TermVectors
 
 
-class NetworkEncoder(ABC):
+class NetworkEncoder(FolderEncoder):
     """Network of an encoder folder, of the required kind, with its settings."""
 
     def __init__(self, session: OnnxSession, kind: EncoderKind) -> None:
-        require_kind(session.folder, kind)
+        super().__init__(session.folder, kind)
         self._session = session
-
-    @property
-    @abstractmethod
-    def _settings(self) -> dict[str, Any]:
-        """JSON-like settings that determine the output together with the network."""
 
     @property
     def _files(self) -> Sequence[str]:
         """Files of the folder that determine the output."""
         return [self._session.file]
-
-    @property
-    def folder(self) -> EncoderFolder:
-        """The encoder folder."""
-        return self._session.folder
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """All terms of the network."""
-        return self.folder.vocabulary
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """Analyzer of queries: word pieces, then the cleaning of the encoder."""
-        return self.folder.query_analyzer
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """``sha256:`` and a digest of network, precision and settings."""
-        return settings_fingerprint(
-            {"encoder": self.folder.fingerprint(self._files), "settings": self._settings}
-        )
 
     @property
     def description(self) -> dict[str, Any]:
@@ -144,9 +111,4 @@ class NetworkDocumentEncoder(NetworkEncoder, Generic[Rows]):
         `advance` is called with the fraction of the work done. `ModelFormatError` if the output of a network is not
         finite.
         """
-        check_texts(texts)
-        parts: list[Rows] = [
-            self._rows(texts[first:last], part_of(advance, first, last, len(texts)))
-            for first, last in chunks(len(texts), self.block)
-        ]
-        return type(parts[0]).concatenate(parts) if parts else self._rows([], advance)
+        return encode_blocks(texts, self.block, self._rows, advance)

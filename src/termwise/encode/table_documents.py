@@ -17,30 +17,29 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from termwise.encode.document_encoder import Advance, no_advance, part_of, settings_fingerprint
-from termwise.encode.encoder_folder import QUERY_ROWS, QUERY_SHIFTS, EncoderFolder, require_kind
+from termwise.encode.document_encoder import Advance, no_advance
+from termwise.encode.encoder_folder import QUERY_ROWS, QUERY_SHIFTS, EncoderFolder
+from termwise.encode.folder_encoder import FolderEncoder, encode_blocks
 from termwise.encode.network_inputs import chunks, cut_windows, window_sizes
 from termwise.kernels.counting import count_rows
 from termwise.models import Lookup
-from termwise.text import Analyzer, Vocabulary
-from termwise.validation import check_texts
 from termwise.vectors import DocumentVectors, TermVectors
 
 DOCUMENTS = 8192
 """Documents in a block."""
 
 WINDOWS = 1024
-"""Windows whose sums are in memory."""
+"""Windows whose sums are computed together."""
 
 COUNT_UNITS = 1 << 10
 """Weights of counts are multiples of 1 / 1024, so that sums of rows are exact."""
 
 NORM_BITS = 22
-"""Bits to which the numbers of a sum are rounded for its length, so that the sum of their squares is exact."""
+"""Precision in bits of the numbers of a sum when its length is computed. Sums of their squares are exact."""
 
 
 @final
-class TableDocumentEncoder:
+class TableDocumentEncoder(FolderEncoder):
     """Document encoder of `Lookup` with ``documents="table"``; the module has the formula.
 
     Parameters
@@ -66,8 +65,8 @@ class TableDocumentEncoder:
     block = DOCUMENTS
 
     def __init__(self, model: Lookup, folder: EncoderFolder) -> None:
-        require_kind(folder, "lookup")
-        self._model, self.folder = model, folder
+        super().__init__(folder, "lookup")
+        self._model = model
         manifest = folder.manifest
         self._length = model.length or manifest.length
         self._size, self._overlap = window_sizes(
@@ -78,29 +77,13 @@ class TableDocumentEncoder:
         return _reopened, (self._model,)
 
     @property
-    def vocabulary(self) -> Vocabulary:
-        """Terms of the query table."""
-        return self.folder.vocabulary
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """Analyzer of queries."""
-        return self.folder.query_analyzer
-
-    @property
     def term_vectors(self) -> TermVectors:
         """Query table of the encoder."""
         return self.folder.term_vectors
 
     @property
-    def fingerprint(self) -> str:
-        """``sha256:`` and a digest of the table and the settings."""
-        table = self.folder.fingerprint([QUERY_ROWS, QUERY_SHIFTS])
-        return settings_fingerprint({"encoder": table, "settings": self._settings})
-
-    @property
     def description(self) -> dict[str, Any]:
-        """Encoder and settings, for the manifest of an index."""
+        """Name, fingerprint and settings of the encoder, for the manifest of an index."""
         return {
             "name": self.folder.name,
             "kind": self.folder.manifest.kind,
@@ -110,17 +93,16 @@ class TableDocumentEncoder:
         }
 
     @property
+    def _files(self) -> Sequence[str]:
+        return [QUERY_ROWS, QUERY_SHIFTS]
+
+    @property
     def _settings(self) -> dict[str, Any]:
         return {"documents": "table", "length": self._length, "overlap": self._overlap}
 
     def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> DocumentVectors:
         """Return the vectors of the windows of each text."""
-        check_texts(texts)
-        parts = [
-            self._vectors(texts[first:last], part_of(advance, first, last, len(texts)))
-            for first, last in chunks(len(texts), self.block)
-        ]
-        return DocumentVectors.concatenate(parts) if parts else self._vectors([], advance)
+        return encode_blocks(texts, self.block, self._vectors, advance)
 
     def _vectors(self, texts: Sequence[str], advance: Advance) -> DocumentVectors:
         pieces: list[npt.NDArray[np.int32]] = [np.empty(0, dtype=np.int32)]

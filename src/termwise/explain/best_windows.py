@@ -38,7 +38,7 @@ def located(best: BestWindow, index: Index, analyzer: Analyzer, text: str | None
 
 
 def _with_vectors(index: Index, analyzer: Analyzer, text: str, spans: Sequence[Span]) -> list[int]:
-    """Return the windows that have a vector: of a query table, those with a term that it knows; of a network, all."""
+    """Return the windows that have a vector. With a query table, a window without a known term has none."""
     network, table = index.manifest.encoder.network, index.term_vectors
     every = list(range(len(spans)))
     if network is None or table is None or network.settings.get("documents") != "table" or len(spans) < 2:

@@ -100,7 +100,7 @@ def _outside(spans: Iterable[Span], others: Iterable[Span]) -> tuple[Span, ...]:
 
 
 def mean_weights(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64]) -> dict[str, float]:
-    """Return the mean of the weight of each query term, of the document bias and of feedback, over documents.
+    """Return the mean weight over documents of each query term, of the document bias and of feedback.
 
     A document without the term has the weight 0.
 

@@ -21,10 +21,10 @@ SUMS = "vectors.sums"
 """Section with the sum of the directions of all windows; files of earlier versions lack it."""
 
 UNIT = 1 << 24
-"""Length of a direction, so that sums of directions are sums of whole numbers, and do not depend on their order."""
+"""Length of a direction. Its numbers are rounded to whole numbers, so the order of a sum does not matter."""
 
 BLOCK = 1 << 12
-"""Windows whose directions are in memory."""
+"""Windows whose directions are computed together."""
 
 
 def directions(rows: npt.NDArray[np.int8]) -> npt.NDArray[np.float64]:

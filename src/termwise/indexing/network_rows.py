@@ -100,7 +100,7 @@ def build_network(
 def _without_network(
     documents: Iterator[Document], encoder: DocumentEncoder, length: int | None, writer: IndexWriter
 ) -> Iterator[tuple[list[Document], EncodedRows]]:
-    """Encode documents in blocks, which are not kept in the work folder, with the threads of the writer."""
+    """Encode documents in blocks with the threads of the writer; encoded blocks are not stored."""
     waiting: deque[list[Document]] = deque()
 
     def texts() -> Iterator[list[str]]:

@@ -95,7 +95,7 @@ def writable_folder() -> Path | None:
 
 
 def unused_place() -> Path | None:
-    """Return the folder that `VARIABLE` names if compiled code cannot be written there, else None."""
+    """Return the folder that `VARIABLE` names if it cannot hold compiled code, else None."""
     folder, given = writable_folder(), os.environ.get(VARIABLE)
     return Path(given) if given and (folder is None or folder.parent != Path(given)) else None
 

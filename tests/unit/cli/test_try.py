@@ -39,7 +39,7 @@ class Documentation:
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """Ship four small encoders, and no rows yet."""
+    """Install four small encoders as the shipped ones; the returned function ships rows of one of them."""
     monkeypatch.chdir(tmp_path)
     shipped = tmp_path / "models"
     shipped.mkdir()

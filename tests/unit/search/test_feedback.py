@@ -438,7 +438,7 @@ def test_queries_that_cannot_be_moved(tmp_path: Path, parts: Parts) -> None:
 
 
 def check_mean(index: Index, fresh: Index) -> None:
-    """Compare the mean direction with that of a fresh index, of files without sums, and of plain arithmetic."""
+    """Compare the mean direction with a fresh index, with files without sums, and with a computation by numpy."""
     earlier = Index.open(index.path)
     for segment in earlier.segments:
         assert segment.vectors is not None
@@ -575,7 +575,7 @@ def test_a_wrong_description(folder: Path, feedback: Any, retrieves: tuple[Any, 
 
 @pytest.mark.parametrize("wrong", [0.5, float("nan"), float("inf"), 2.0**60, None])
 def test_a_wrong_sum_of_directions(tmp_path: Path, vectors: Vectors, wrong: float | None) -> None:
-    """A sum that could be right is found by `verify`; others also by the first search that needs it."""
+    """Only `verify` finds a wrong sum that is in range; the first search with feedback also finds the others."""
     table = random_table(np.random.default_rng(1), 4)
     write_vector_index(tmp_path, [f"d{number}" for number in range(40)], vectors["dense"], table, VOCABULARY)
     right = Index.open(tmp_path).segments[0].directions()[0]
