@@ -5,6 +5,8 @@ from __future__ import annotations
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("serve",),
+    ("integrations",),
+    ("export",),
     ("probes",),
     ("rankers",),
     ("yardsticks",),
