@@ -64,7 +64,13 @@ def _mixture_facts(mixture: Mixture) -> dict[str, Any]:
         "normalisation": "z",
         "feedback": None if mixture.feedback is None else asdict(mixture.feedback),
         "parts": [
-            {"name": part.name, "weight": part.weight, "retrieves": part.retrieves, **_facts(part.index)}
+            {
+                "name": part.name,
+                "weight": part.weight,
+                "retrieves": part.retrieves,
+                "scale": part.scale,
+                **_facts(part.index),
+            }
             for part in mixture.parts
         ],
     }

@@ -190,6 +190,7 @@ def _mixed(
             depth=recipe.depth,
             feedback=recipe.feedback,
             only_scoring=[part.name for part in recipe.parts if not part.retrieves],
+            scales={part.name: part.scale for part in recipe.parts},
             overwrite=True,
         )
     built |= {part.name: part.index for part in searcher.parts}

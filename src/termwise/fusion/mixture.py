@@ -7,9 +7,10 @@ documents have to be the same, in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from termwise.engine.feedback import Feedback
 from termwise.errors import ParameterError
@@ -36,6 +37,7 @@ def mix_indexes(
     depth: int = DEPTH,
     feedback: Feedback | None = None,
     only_scoring: Collection[str] = (),
+    scales: Mapping[str, float | None] = MappingProxyType({}),
     overwrite: bool = False,
 ) -> Searcher:
     """Write a mixture of existing indexes, whose normalised scores are added at search time.
@@ -56,6 +58,8 @@ def mix_indexes(
         Number of results that each part contributes to the candidates.
     feedback, only_scoring : optional
         See `Searcher.mix`.
+    scales : mapping of str to float or None, optional
+        Typical deviations of the scores of parts by name, for exports; see `termwise.search.Part`.
     overwrite : bool, optional
         Replace an existing mixture.
 
@@ -106,7 +110,10 @@ def mix_indexes(
     chosen = [each for each in zip(names, opened, shares, strict=True) if each[2] != 0]
     # Before anything is copied, the constructor checks names, weights, depth and documents.
     check_only_scoring(only_scoring, names)
-    mixed = [Part(name, SingleIndex(index), share, name not in only_scoring) for name, index, share in chosen]
+    mixed = [
+        Part(name, SingleIndex(index), share, name not in only_scoring, scales.get(name))
+        for name, index, share in chosen
+    ]
     Mixture(mixed, depth=depth, feedback=feedback)
     texts = _texts_of_left_out([index for _, index, _ in chosen], opened)
     with MixtureWriter(Path(path), overwrite=overwrite) as writer:
@@ -121,6 +128,7 @@ def mix_indexes(
             depth,
             feedback=feedback,
             only_scoring=only_scoring,
+            scales={part.name: part.scale for part in mixed},
         )
 
 

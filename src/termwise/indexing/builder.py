@@ -280,6 +280,7 @@ def _build_mixture(
             recipe.depth,
             feedback=recipe.feedback,
             only_scoring=[part.name for part in recipe.parts if not part.retrieves],
+            scales={part.name: part.scale for part in recipe.parts},
         )
 
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from termwise.engine.feedback import Feedback
 from termwise.errors import CorruptIndexError, ForeignFolderError, IndexExistsError, MissingFileError
@@ -82,10 +83,12 @@ class MixtureWriter(FolderWriter):
         *,
         feedback: Feedback | None = None,
         only_scoring: Collection[str] = (),
+        scales: Mapping[str, float | None] = MappingProxyType({}),
     ) -> Searcher:
         """Publish the parts that were built in the folders of `part`, in this order, and open the mixture.
 
-        If the parts hold different documents, it raises `CorruptIndexError`, and nothing is published.
+        `scales` has the scales of parts by name, see `Part`. If the parts hold different documents, it raises
+        `CorruptIndexError`, and nothing is published.
         """
         records = tuple(
             PartRecord(
@@ -94,6 +97,7 @@ class MixtureWriter(FolderWriter):
                 float(weight),
                 Index.open(folder).manifest.sha256,
                 name not in only_scoring,
+                scales.get(name),
             )
             for name, weight, folder in zip(names, weights, self._new, strict=True)
         )

@@ -1,6 +1,7 @@
 """Recipes of mixtures: the models whose indexes are built side by side, their weights, and the depth.
 
-The weights were chosen on the development queries of the collections in docs/results.md, and are frozen.
+Weights and scales were chosen on the development queries of the collections in docs/results.md, and are frozen;
+``experiments/results/fixed_scales.md`` has the scales.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ class RecipePart:
         Name of the part; by default that of the model.
     retrieves : bool
         Whether the part finds candidates, see `termwise.search.Part`.
+    scale : float or None
+        Typical deviation of its scores, see `termwise.search.Part`.
     """
 
     model: str
@@ -36,6 +39,7 @@ class RecipePart:
     settings: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     retrieves: bool = True
+    scale: float | None = None
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -72,17 +76,22 @@ INSTANT = "instant"
 
 RECIPES = {
     INSTANT: Recipe(
-        (RecipePart("bm25", 0.4), RecipePart("lookup", 0.6, {"documents": "table"}, name="table")),
+        (
+            RecipePart("bm25", 0.4, scale=1.419),
+            RecipePart("lookup", 0.6, {"documents": "table"}, name="table", scale=0.0773),
+        ),
         feedback=Feedback(),
     ),
     LARGE: Recipe(
         (
-            RecipePart("bm25", 0.2),
-            RecipePart("lookup", 0.4),
-            RecipePart("lookup", 0.4, {"encoder": "granite"}, name="granite", retrieves=False),
+            RecipePart("bm25", 0.2, scale=1.453),
+            RecipePart("lookup", 0.4, scale=0.07947),
+            RecipePart("lookup", 0.4, {"encoder": "granite"}, name="granite", retrieves=False, scale=0.05694),
         ),
         feedback=Feedback(),
     ),
-    BEST: Recipe((RecipePart("bm25", 0.3), RecipePart("lookup", 0.7)), feedback=Feedback()),
+    BEST: Recipe(
+        (RecipePart("bm25", 0.3, scale=1.453), RecipePart("lookup", 0.7, scale=0.07947)), feedback=Feedback()
+    ),
 }
 """Recipes by name."""

@@ -58,6 +58,7 @@ from termwise.search.mixture_folder import (
     MAX_PARTS,
     MAX_WEIGHT,
     REBUILD,
+    SMALLEST_SCALE,
     MixtureManifest,
     is_part_name,
     part_index,
@@ -181,7 +182,13 @@ class Mixture:
         """Open the parts that a description names; see `open`."""
         path = folder.current
         parts = [
-            Part(record.name, SingleIndex(part_index(path, record)), record.weight, record.retrieves)
+            Part(
+                record.name,
+                SingleIndex(part_index(path, record)),
+                record.weight,
+                record.retrieves,
+                record.scale,
+            )
             for record in manifest.parts
         ]
         try:
@@ -588,6 +595,13 @@ def _checked_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
                 f"the weight of a part is a number from -{MAX_WEIGHT:g} to {MAX_WEIGHT:g}",
                 facts=[("part", part.name), ("weight", part.weight)],
                 fixes=["divide all weights by the same number; the ranking does not change"],
+            )
+        if part.scale is not None and not (
+            is_finite_number(part.scale) and SMALLEST_SCALE <= part.scale <= MAX_WEIGHT
+        ):
+            raise ParameterError(
+                f"the scale of a part is a number from {SMALLEST_SCALE:g} to {MAX_WEIGHT:g}",
+                facts=[("part", part.name), ("scale", part.scale)],
             )
     if not any(part.retrieves for part in checked):
         raise ParameterError("no part of the mixture finds candidates", facts=[("parts", names)])

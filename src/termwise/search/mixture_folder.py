@@ -10,15 +10,15 @@
 manifest of each part by its SHA-256. A change writes the new manifests of the parts as ``manifest.json.new``, replaces
 ``mixture.json``, and then renames the manifests, so the manifest of a part is always in one of these two files::
 
-    format, version, checksum    "termwise-mixture", 2, and the checksum of the rest
-    parts                        per part: name, folder, weight, whether it retrieves candidates, and the SHA-256 of the
-                                 manifest of its index
+    format, version, checksum    "termwise-mixture", 3, and the checksum of the rest
+    parts                        per part: name, folder, weight, whether it retrieves candidates, its scale or null, and
+                                 the SHA-256 of the manifest of its index
     depth                        number of results that each part contributes to the candidates
     normalisation                "z"
     feedback                     documents and weight of feedback, or null
     written_by                   program and version
 
-In version 1, all parts retrieve candidates, and there is no feedback.
+In version 1, all parts retrieve candidates, and there is no feedback. Before version 3, there are no scales.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from termwise.storage.safe_read import is_file, read_regular
 
 NAME = MIXTURE
 FORMAT = "termwise-mixture"
-VERSION = 2
+VERSION = 3
 
 DEPTH = 1000
 """Default number of results that each part contributes to the candidates."""
@@ -74,6 +74,9 @@ MAX_PARTS = 32
 
 MAX_WEIGHT = 1e9
 """Largest absolute value of a weight."""
+
+SMALLEST_SCALE = 1e-9
+"""Smallest scale of a part."""
 
 MAX_FILE = 1 << 20
 """Largest size of the file in bytes."""
@@ -99,6 +102,8 @@ class PartRecord:
         SHA-256 of the manifest of the index.
     retrieves : bool
         Whether it finds candidates, see `Part`.
+    scale : float or None
+        Typical deviation of its scores, see `Part`.
     """
 
     name: str
@@ -106,6 +111,7 @@ class PartRecord:
     weight: float
     sha256: str
     retrieves: bool = True
+    scale: float | None = None
 
 
 @dataclass(frozen=True)
@@ -248,11 +254,12 @@ def of_mixture(error: CorruptIndexError | MissingFileError) -> CorruptIndexError
 
 def _manifest(body: Mapping[str, Any]) -> MixtureManifest:
     names = {"format", "version", "checksum", *(field.name for field in fields(MixtureManifest))}
-    first = expect_whole(body.get("version"), "version", 1, VERSION) == 1
+    version = expect_whole(body.get("version"), "version", 1, VERSION)
+    first = version == 1
     body = expect_object(body, names - {"feedback"} if first else names, "an object")
     if not isinstance(body["parts"], list) or not 0 < len(body["parts"]) <= MAX_PARTS:
         raise Misfit(f"parts, from 1 to {MAX_PARTS}", type(body["parts"]).__name__)
-    parts = tuple(_part(value, f"parts[{number}]", first) for number, value in enumerate(body["parts"]))
+    parts = tuple(_part(value, f"parts[{number}]", version) for number, value in enumerate(body["parts"]))
     for field in ("name", "folder"):
         if len({getattr(part, field) for part in parts}) < len(parts):
             raise Misfit(f"parts with distinct values of {field}", "one that occurs twice")
@@ -270,9 +277,11 @@ def _manifest(body: Mapping[str, Any]) -> MixtureManifest:
     )
 
 
-def _part(value: object, where: str, first: bool) -> PartRecord:
+def _part(value: object, where: str, version: int) -> PartRecord:
     names = {field.name for field in fields(PartRecord)}
-    body = expect_object(value, names - {"retrieves"} if first else names, where)
+    later = {"retrieves", "scale"} if version == 1 else {"scale"} if version == 2 else set()
+    body = expect_object(value, names - later, where)
+    scale = body.get("scale")
     if not is_part_name(body["name"]):
         raise Misfit(f"{where}.name as a name", str(body["name"])[:80])
     return PartRecord(
@@ -280,7 +289,8 @@ def _part(value: object, where: str, first: bool) -> PartRecord:
         folder=expect_file_name(body["folder"]),
         weight=expect_number(body["weight"], f"{where}.weight", -MAX_WEIGHT, MAX_WEIGHT),
         sha256=expect_digest(body["sha256"], f"{where}.sha256"),
-        retrieves=first or expect_flag(body["retrieves"], f"{where}.retrieves"),
+        retrieves=version == 1 or expect_flag(body["retrieves"], f"{where}.retrieves"),
+        scale=None if scale is None else expect_number(scale, f"{where}.scale", SMALLEST_SCALE, MAX_WEIGHT),
     )
 
 

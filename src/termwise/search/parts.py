@@ -40,12 +40,17 @@ class Part:
         Weight of its normalised scores; a negative weight reverses them.
     retrieves : bool
         Whether the index finds candidates. Otherwise, it scores those of the other parts.
+    scale : float or None
+        Typical standard deviation of its scores over the candidates of a query, for an index by vectors that of a query
+        of length 1. An engine that cannot normalise the scores of each query divides by it. None if it was not
+        measured.
     """
 
     name: str
     backend: SingleIndex
     weight: float
     retrieves: bool = True
+    scale: float | None = None
 
     @property
     def index(self) -> Index:

@@ -520,7 +520,7 @@ def body(folder: Path) -> Any:
 def test_a_folder_keeps_feedback_and_the_parts_that_retrieve(folder: Path, parts: Parts) -> None:
     both = {name: parts[name] for name in ("bm25", "dense")}
     manifest, opened = MixtureManifest.read(folder), termwise.open(folder)
-    assert (body(folder)["version"], body(folder)["feedback"]) == (2, {"documents": 3, "weight": 0.5})
+    assert (body(folder)["version"], body(folder)["feedback"]) == (3, {"documents": 3, "weight": 0.5})
     assert manifest.feedback == opened.backend.feedback == Feedback(3, 0.5)  # type: ignore[union-attr]
     assert [part.retrieves for part in manifest.parts] == [True, False]
     mixture = mixed(both, Feedback(3, 0.5), only_scoring=["dense"])
@@ -528,10 +528,17 @@ def test_a_folder_keeps_feedback_and_the_parts_that_retrieve(folder: Path, parts
     manifest.write(folder)
     assert MixtureManifest.read(folder) == manifest
     assert verify(folder) == []
+    # Version 2 has no scales.
+    second = body(folder)
+    for part in second["parts"]:
+        assert part.pop("scale") is None
+    (folder / "mixture.json").write_bytes(sealed({**second, "version": 2}))
+    assert MixtureManifest.read(folder) == manifest
+    manifest.write(folder)
     # Version 1 has neither.
     earlier = {name: value for name, value in body(folder).items() if name != "feedback"}
     for part in earlier["parts"]:
-        del part["retrieves"]
+        del part["retrieves"], part["scale"]
     (folder / "mixture.json").write_bytes(sealed({**earlier, "version": 1}))
     wrong = {**earlier, "version": 1, "feedback": None}
     opened = termwise.open(folder)
@@ -625,3 +632,20 @@ def test_documents_in_chunks(tmp_path: Path) -> None:
         vector = prepared(parts["dense"], query).vector
         best += [int(own.argmax()) for _, own in products_of(whole, vector, first)]
     assert any(best)  # windows of other chunks than the first one
+
+
+def test_a_mixture_keeps_the_scales_of_its_parts(tmp_path: Path, parts: Parts) -> None:
+    indexes, path = [parts[name].index for name in ("bm25", "dense")], tmp_path / "mixture.tw"
+    mixture = mix_indexes(indexes, [0.3, 0.7], path, scales={"dense": 0.0625})
+    assert [part.scale for part in mixture.parts] == [None, 0.0625]
+    assert [part.scale for part in termwise.open(path).parts] == [None, 0.0625]
+    made = documents_of(["merge sorted lists", "shuffle cards"])
+    assert [part.scale for part in build_index(made, tmp_path / "best", model="best").parts] == [1.453, 0.07947]
+    for scale in (0, -1.0, float("nan"), "1"):
+        with pytest.raises(ParameterError, match="the scale of a part"):
+            mix_indexes(indexes, [0.3, 0.7], tmp_path / "other", scales={"bm25": scale})  # type: ignore[dict-item]
+    changed = body(path)
+    changed["parts"][1]["scale"] = 0
+    (path / "mixture.json").write_bytes(sealed(changed))
+    with pytest.raises(CorruptIndexError):
+        termwise.open(path)
