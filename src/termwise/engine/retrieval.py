@@ -200,16 +200,20 @@ def best_chunks(
     not, and the first one is the best of equal ones. A document that is not cut is its only chunk.
     """
     if not index.manifest.chunk:
-        return documents, *_score(index, query, documents, score or _score_rows)
+        return documents, *score_chunks(index, query, documents, score or _score_rows)
     counts = index.chunks.counts(documents)
     chunks = concatenated_ranges(documents, counts)
-    scores, matched = _score(index, query, chunks, score or _score_rows)
+    scores, matched = score_chunks(index, query, chunks, score or _score_rows)
     owners = np.repeat(np.arange(len(documents)), counts)
     best = np.lexsort((-scores, ~matched, owners))[np.cumsum(counts) - counts]
     return chunks[best], scores[best], matched[best]
 
 
-def _score(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64], score: ScoreSegment) -> Scored:
+def score_chunks(
+    index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64], score: ScoreSegment | None = None
+) -> Scored:
+    """Score given documents, or chunks of documents, each on its own; see `score_documents`."""
+    score = score or _score_rows
     if len(index.segments) == 1:
         segment = index.segments[0]
         sums, matched = score(segment, query, segment.rows_of(ordinals))

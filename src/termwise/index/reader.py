@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from termwise.attributes import Schema
 from termwise.errors import CorruptIndexError, MissingFileError, ParameterError, UnknownIdError, WeightError
+from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.index.container import corrupt
 from termwise.index.document_store import CHUNK, DocumentChunks, DocumentStore, chunk_id
@@ -33,6 +34,28 @@ from termwise.weights import TermWeights
 
 ATTEMPTS = 100
 """Number of attempts to open an index; one fails if a writer publishes the next generation in the meantime."""
+
+
+@dataclass(frozen=True, eq=False)
+class ImpactRows:
+    """Stored impacts of several documents.
+
+    Attributes
+    ----------
+    indptr : ndarray of shape (n + 1,), int64
+        Row boundaries.
+    terms : ndarray of shape (nnz,), int32
+        Term numbers, ascending in a row.
+    impacts : ndarray of shape (nnz,), int64 (float64 in a float index)
+        In units of the quantiser.
+    biases : ndarray of shape (n,), int64 (float64 in a float index)
+        Document biases, in units of the quantiser's scale divided by ``2**bias_bits``; 0 without a background term.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    terms: npt.NDArray[np.int32]
+    impacts: npt.NDArray[Any]
+    biases: npt.NDArray[Any]
 
 
 def _build_of(manifest: Manifest) -> tuple[object, ...]:
@@ -349,24 +372,46 @@ class Index:
             If the terms of a row are out of order, or a weight is not finite.
         """
         quantiser = self.manifest.quantiser
-        bias_unit = quantiser.scale / 2**quantiser.bias_bits
-        lengths = self.lengths(ordinals)
-        biases = np.zeros(len(ordinals), dtype=np.float64)
-        if self.manifest.background:
-            for segment, places, rows in self.segments.by_segment(ordinals):
-                biases[places] = segment.bias[rows] * (bias_unit * 2**segment.shift)
+        found = self.impacts(ordinals)
+        biases = found.biases * (quantiser.scale / 2**quantiser.bias_bits)
         biased = np.flatnonzero(biases)
+        lengths = np.diff(found.indptr)
         indptr = np.concatenate([[0], np.cumsum(lengths + (biases > 0))])
         terms = np.empty(int(indptr[-1]), dtype=np.int32)
         weights = np.empty(len(terms), dtype=np.float64)
+        copied = concatenated_ranges(indptr[:-1], lengths)
+        terms[copied], weights[copied] = found.terms, found.impacts * quantiser.scale
+        terms[indptr[biased + 1] - 1] = self.manifest.terms
+        weights[indptr[biased + 1] - 1] = biases[biased]
+        return TermWeights(indptr, terms, weights, self.manifest.vocabulary)
+
+    def impacts(self, ordinals: npt.NDArray[np.int64]) -> ImpactRows:
+        """Return the stored impacts of several documents.
+
+        Parameters
+        ----------
+        ordinals : ndarray of shape (n,), int64
+            Positions in the input, in range, in any order.
+
+        Raises
+        ------
+        CorruptIndexError
+            If the rows of a segment are out of order, or contain a term outside the vocabulary.
+        """
+        number = np.float64 if self.manifest.quantiser.kind == "float32" else np.int64
+        lengths = self.lengths(ordinals)
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        biases = np.zeros(len(ordinals), dtype=number)
+        terms = np.empty(int(indptr[-1]), dtype=np.int32)
+        impacts = np.empty(len(terms), dtype=number)
         for segment, places, rows in self.segments.by_segment(ordinals):
             starts, counts = segment.row_bounds(rows)
             stored, copied = concatenated_ranges(starts, counts), concatenated_ranges(indptr[places], counts)
             terms[copied] = segment.index_terms(segment.terms[stored])
-            weights[copied] = segment.impacts[stored] * (quantiser.scale * 2**segment.shift)
-        terms[indptr[biased + 1] - 1] = self.manifest.terms
-        weights[indptr[biased + 1] - 1] = biases[biased]
-        return TermWeights(indptr, terms, weights, self.manifest.vocabulary)
+            impacts[copied] = segment.impacts[stored] * number(2**segment.shift)
+            if self.manifest.background:
+                biases[places] = segment.bias[rows] * number(2**segment.shift)
+        return ImpactRows(indptr, terms, impacts, biases)
 
     def document_vectors(self, ordinals: npt.NDArray[np.int64]) -> DocumentVectors:
         """Return the stored vectors of several documents.

@@ -1,0 +1,261 @@
+"""Export of what changed: rows that are new or different since an earlier export, and identifiers of deleted ones.
+
+The folder ``state/GENERATION`` of an export has a fingerprint of every row, so that two generations can be compared
+after documents were deleted and segments merged::
+
+    ids.jsonl     identifier of each row as a JSON string, one a line
+    rows.npy      record of each row in the same order: two halves of the digest of the identifier, digest of the
+                  contents, position in the target
+
+A row that stays keeps its position, and new rows get higher ones, so that the order of documents with equal scores is
+that of the index.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import CorruptIndexError, MissingFileError, ParameterError
+from termwise.export.folder import NAME, ExportFolder
+from termwise.export.source import BATCH, Batch, ExportSource
+from termwise.export.target import Target
+from termwise.fast_dataclass import dataclass
+from termwise.fixes import Code, Fix
+from termwise.index.reader import ImpactRows
+from termwise.progress import Progress, no_progress
+from termwise.storage.safe_read import read_regular
+
+ROW = np.dtype([("first", "<u8"), ("second", "<u8"), ("contents", "<u8"), ("position", "<i8")])
+"""Record of a row; see the module."""
+
+STAGE = "compare rows"
+
+MOST_DESCRIPTION = 1 << 28
+"""Largest ``export.json`` in bytes."""
+
+
+def row_digests(batch: Batch) -> npt.NDArray[np.void]:
+    """Return the records of the rows of a batch, shape (n,), ROW."""
+    records = np.zeros(len(batch), dtype=ROW)
+    records["position"] = batch.positions
+    names = b"".join(blake2b(each.encode(), digest_size=16).digest() for each in batch.ids)
+    halves = np.frombuffer(names, dtype="<u8").reshape(-1, 2)
+    records["first"], records["second"] = halves[:, 0], halves[:, 1]
+    texts = batch.texts
+    for row in range(len(batch)):
+        digest = blake2b(digest_size=8)
+        for found in batch.rows:
+            span = slice(int(found.indptr[row]), int(found.indptr[row + 1]))
+            if isinstance(found, ImpactRows):
+                digest.update(found.terms[span].tobytes())
+                digest.update(found.impacts[span].tobytes())
+                digest.update(found.biases[row].tobytes())
+            else:
+                digest.update(found.rows[span].tobytes())
+                digest.update(found.scales[span].tobytes())
+        digest.update(repr(sorted(batch.attributes[row].items())).encode("utf-8", "backslashreplace"))
+        if texts is not None:
+            digest.update(texts[row].encode())
+        records["contents"][row] = int.from_bytes(digest.digest(), "little")
+    return records
+
+
+def write_state(
+    source: ExportSource,
+    folder: ExportFolder,
+    progress: Progress = no_progress,
+    *,
+    positions: npt.NDArray[np.int64] | None = None,
+) -> None:
+    """Write identifiers and fingerprints of all rows; `positions` are those in the target, if not as in the index."""
+    at = f"state/{source.generation}"
+    with folder.piece(f"{at}/ids.jsonl") as names, folder.piece(f"{at}/rows.npy") as rows:
+        np.lib.format.write_array_header_1_0(
+            rows, {"descr": ROW.descr, "fortran_order": False, "shape": (len(source),)}
+        )
+        for batch in source.batches():
+            names.write("".join(f"{json.dumps(each)}\n" for each in batch.ids).encode())
+            records = row_digests(batch)
+            if positions is not None:
+                records["position"] = positions[batch.positions]
+            rows.write(records.tobytes())
+            progress(STAGE, int(batch.positions[-1]) + 1, len(source))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ChangedRows:
+    """What changed between the generation of an export and that of its index; `of` finds it.
+
+    Attributes
+    ----------
+    source : ExportSource
+    target : Target
+    folder : ExportFolder
+    since : int
+        Generation of the export.
+    earlier : dict
+        Its ``export.json``.
+    """
+
+    source: ExportSource
+    target: Target
+    folder: ExportFolder
+    since: int
+    earlier: dict[str, Any]
+
+    @classmethod
+    def of(cls, source: ExportSource, target: Target, path: Path, since: int) -> ChangedRows:
+        """Open an export that changes are added to.
+
+        Raises
+        ------
+        MissingFileError, CorruptIndexError
+            If there is no finished export, or its description is damaged.
+        ParameterError
+            If it is of another generation, target or other settings, or the index is older.
+        """
+        file = path / NAME
+        try:
+            earlier = json.loads(read_regular(file, MOST_DESCRIPTION))
+        except OSError as error:
+            raise MissingFileError.of(
+                "there is no finished export whose changes could be added", file, error
+            ) from None
+        except ValueError as error:
+            raise CorruptIndexError(
+                "the description of the export is damaged", facts=[("file", file), ("reason", error)]
+            ) from None
+        expected = {
+            "target": target.name,
+            "settings": json.loads(json.dumps(vars(target))),
+            "parts": [part.field for part in source.parts],
+        }
+        seen = {
+            "target": earlier.get("target"),
+            "settings": earlier.get("settings"),
+            "parts": [part["field"] for part in earlier.get("parts", ())],
+        }
+        if seen != expected:
+            differing = next(key for key in expected if seen[key] != expected[key])
+            raise ParameterError(
+                "the export in this folder is of another kind",
+                facts=[
+                    ("folder", path),
+                    (f"{differing} there", seen[differing]),
+                    (f"{differing} here", expected[differing]),
+                ],
+                fixes=[
+                    "give the same target and settings",
+                    Fix.use("export to another folder: {}", out=Code("DIR")),
+                ],
+            )
+        generation = earlier.get("generation")
+        if since != generation:
+            raise ParameterError(
+                "the export in this folder is of another generation",
+                facts=[("folder", path), ("given", since), ("there", generation)],
+                fixes=[Fix.use(since=generation)],
+            )
+        if source.generation < since:
+            raise ParameterError(
+                "the index is older than the export",
+                facts=[("index", source.generation), ("export", since)],
+                fixes=[Fix.use("export it anew with {}", overwrite=True)],
+            )
+        return cls(source, target, ExportFolder.reopen(path, earlier), since, earlier)
+
+    def write(self, progress: Progress = no_progress) -> dict[str, Any]:
+        """Write the changes, and update the state, the query kit and ``export.json``; return the counts."""
+        from termwise.export.exporting import description, identity, write_programs
+        from termwise.export.readme import readme
+
+        records, names = self._read_state()
+        positions, changed, deleted = self._compare(records, progress)
+        ids = _lines(names, deleted)
+        at = f"changes/{self.since}-{self.source.generation}"
+        counts: dict[str, Any] = {"since": self.since, "generation": self.source.generation}
+        if self.source.generation > self.since:
+            self.target.write_changes(self._rows(changed, positions), ids, self.source, self.folder, at)
+            write_state(self.source, self.folder, positions=positions)
+            write_programs(self.source, self.target, self.folder)
+            self.folder.write("README.md", readme(self.source, self.target))
+            self.folder.finish(
+                {
+                    "target": self.target.name,
+                    **identity(self.source, self.target),
+                    **description(self.source, self.target),
+                    "changes": [*self.earlier.get("changes", ()), at],
+                }
+            )
+            self.folder.remove(f"state/{self.since}")
+            counts["folder"] = at
+        return {**counts, "changed": int(changed.sum()), "deleted": len(ids)}
+
+    def _read_state(self) -> tuple[npt.NDArray[np.void], Path]:
+        folder = self.folder.path / "state" / str(self.since)
+        try:
+            records = np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False)
+            if records.dtype != ROW or not (folder / "ids.jsonl").is_file():
+                raise ValueError("another type of records")
+        except (OSError, ValueError) as error:
+            raise CorruptIndexError(
+                "the state of the export is missing or damaged",
+                facts=[("folder", folder), ("reason", error)],
+                fixes=[Fix.use("export it anew with {}", overwrite=True)],
+            ) from None
+        return records, folder / "ids.jsonl"
+
+    def _compare(
+        self, old: npt.NDArray[np.void], progress: Progress
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+        """Return the position of each row, whether it changed, and the old rows that are gone."""
+        order = np.argsort(old["first"], kind="stable")
+        keys = old["first"][order]
+        positions = np.empty(len(self.source), dtype=np.int64)
+        changed = np.ones(len(self.source), dtype=np.bool_)
+        found = np.zeros(len(old), dtype=np.bool_)
+        last, free = -1, int(old["position"].max(initial=-1)) + 1
+        for batch in self.source.batches():
+            new = row_digests(batch)
+            places = np.minimum(np.searchsorted(keys, new["first"]), max(0, len(keys) - 1))
+            for row, place in enumerate(places.tolist() if len(keys) else [-1] * len(batch)):
+                ordinal = int(batch.positions[row])
+                before = None
+                if place >= 0 and keys[place] == new["first"][row]:
+                    before = old[order[place]]
+                    if before["second"] != new["second"][row]:
+                        raise ParameterError(
+                            "two identifiers have digests whose first halves are equal",
+                            facts=[("doc_id", batch.ids[row])],
+                            fixes=[Fix.use("export it anew with {}", overwrite=True)],
+                        )
+                    found[order[place]] = True
+                if before is not None and before["position"] > last:
+                    last = int(before["position"])
+                    changed[ordinal] = before["contents"] != new["contents"][row]
+                else:
+                    last = max(free, last + 1)
+                positions[ordinal] = last
+            progress(STAGE, int(batch.positions[-1]) + 1, len(self.source))
+        return positions, changed, np.flatnonzero(~found)
+
+    def _rows(self, changed: npt.NDArray[np.bool_], positions: npt.NDArray[np.int64]) -> Iterator[Batch]:
+        ordinals = np.flatnonzero(changed).astype(np.int64)
+        for begin in range(0, len(ordinals), BATCH):
+            part = ordinals[begin : begin + BATCH]
+            yield self.source.batch(part, positions[part])
+
+
+def _lines(path: Path, rows: npt.NDArray[np.int64]) -> list[str]:
+    """Return the identifiers in some lines of a file, given in ascending order."""
+    wanted = set(rows.tolist())
+    with path.open(encoding="utf-8") as file:
+        return [json.loads(line) for number, line in enumerate(file) if number in wanted]

@@ -1,0 +1,343 @@
+"""Check of an export: the same queries in termwise and in the engine, compared."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol, final
+
+import numpy as np
+
+from termwise.errors import CorruptIndexError, MissingExtraError, MissingFileError, ParameterError
+from termwise.evaluate import evaluate
+from termwise.export.folder import NAME
+from termwise.export.linear_form import LinearForm
+from termwise.export.source import ExportSource
+from termwise.export.targets.registry import target_class
+from termwise.fast_dataclass import dataclass
+from termwise.filters.evaluation import as_filter
+from termwise.fixes import Fix
+from termwise.progress import Progress, no_progress
+from termwise.records import Qrel, Query, Ranking, Run
+from termwise.search.opening import open_searcher
+from termwise.storage.safe_read import read_regular
+from termwise.validation import check_count
+
+MEASURE = "nDCG@10"
+"""Measure of the rankings with judgments."""
+
+TIE = 1e-6
+"""Scores of termwise whose relative difference is at most this are equal for the comparison of orders."""
+
+
+NEAR = 1e-5
+"""Largest relative difference of the score of a document in an exact export."""
+
+
+class Engine(Protocol):
+    """Engine of a target, in ``engine.py`` of an export."""
+
+    def load(self, say: Any) -> None:
+        """Load the data."""
+
+    def search(self, query: Mapping[str, Any], k: int, filter: Any = None) -> list[tuple[str, float]]:
+        """Return identifiers and scores of the best documents for a query of the query kit."""
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+@final
+@dataclass(frozen=True)
+class ExportCheck:
+    """Comparison of the rankings of an engine with those of termwise.
+
+    Attributes
+    ----------
+    queries, k : int
+        Number of queries, and of results of each.
+    identical : int
+        Queries with the same documents in the same order, except for documents whose scores are equal.
+    overlap : float
+        Mean share of the results of termwise that the engine has.
+    score_difference : float
+        Largest difference of the scores of a document, relative to the larger one.
+    tau : float
+        Mean of Kendall's tau-b over the documents that both have.
+    measure : str
+    termwise_value, engine_value : float or None
+        Means of the measure of both rankings, with judgments.
+    native_overlap : float or None
+        For a mixture, the mean share of the results of its z-scores that the engine has.
+    native_value : float or None
+        For a mixture with judgments, the mean of the measure of its z-scores.
+    differing : tuple of str
+        Identifiers of the first queries whose results differ.
+    """
+
+    queries: int
+    k: int
+    identical: int
+    overlap: float
+    score_difference: float
+    tau: float
+    measure: str
+    termwise_value: float | None
+    engine_value: float | None
+    native_overlap: float | None
+    native_value: float | None
+    differing: tuple[str, ...]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all queries have the same documents in the same order, with scores equal to 1e-5."""
+        return self.identical == self.queries and self.score_difference <= NEAR
+
+
+def check_export(
+    path: str | Path,
+    folder: str | Path,
+    queries: Iterable[Query],
+    *,
+    at: str | None = None,
+    k: int = 1000,
+    filter: str | Mapping[str, Any] | None = None,
+    qrels: Sequence[Qrel] | None = None,
+    progress: Progress = no_progress,
+) -> ExportCheck:
+    """Search an index and its export with the same queries, and compare the results.
+
+    Queries are encoded by the query kit of the export, and searched by its ``engine.py``, as its users do.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of the index or mixture.
+    folder : str or Path
+        Folder of the export, whose data were loaded into the engine.
+    queries : iterable of Query
+        Queries with distinct identifiers.
+    at : str, optional
+        Where the engine is; ``engine.py`` says what this means.
+    k : int, optional
+        Number of results that are compared.
+    filter : str or mapping, optional
+        Condition on attributes, which is translated for the engine.
+    qrels : sequence of Qrel, optional
+        Judgments, for nDCG@10 of both.
+    progress : callable, optional
+        Called with a stage, the number of queries done, and their total.
+
+    Raises
+    ------
+    MissingFileError, CorruptIndexError
+        If the folder holds no finished export, or one of another index or generation.
+    ParameterError
+        If the export has no engine, or an argument is out of range.
+    MissingExtraError
+        If the library of the engine is missing.
+
+    Examples
+    --------
+    >>> import tempfile, termwise
+    >>> from termwise.export import export_index
+    >>> documents = [termwise.Document("a", "green tea"), termwise.Document("b", "black tea")]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = termwise.build_index(documents, f"{folder}/tea.tw", model="bm25")
+    ...     _ = export_index(f"{folder}/tea.tw", "sqlite", f"{folder}/out")
+    ...     found = check_export(f"{folder}/tea.tw", f"{folder}/out", [termwise.Query("1", "green tea")])
+    >>> found.identical, found.score_difference
+    (1, 0.0)
+    """
+    check_count("k", k)
+    asked = list(queries)
+    if not asked:
+        raise ParameterError("a check needs at least one query")
+    description, exported = opened_export(Path(folder))
+    scales = {part["name"]: part["scale"] for part in description["parts"] if part["scale"] is not None}
+    source = ExportSource(open_searcher(path), scales=scales or None)
+    if description["source"] != source.identity:
+        raise ParameterError(
+            "the export was made from another index, or before its last change",
+            facts=[
+                ("index", path),
+                ("export", folder),
+                ("generation of the export", description["generation"]),
+            ],
+            fixes=[Fix.use("export the changes with {}", since=description["generation"]), "export it anew"],
+        )
+    form = LinearForm(source)
+    kind = target_class(description["target"])
+    condition, translated = None, None
+    if filter is not None:
+        condition = as_filter(filter, source.schema)
+        translated = kind.filter(kind, condition, source.schema)  # type: ignore[arg-type]
+    kit = program(exported / "query_kit" / "query_kit.py").QueryKit(exported / "query_kit")
+    engine = open_engine(exported, at)
+    ours, theirs, native = [], [], []
+    try:
+        for number, query in enumerate(asked):
+            ours.append(_named(form.rank(query.text, k=k, filter=condition), query))
+            found = engine.search(kit.query(query.text), k, translated)
+            theirs.append(
+                Ranking([doc_id for doc_id, _ in found], [score for _, score in found], query.query_id)
+            )
+            if source.is_mixture:
+                native.append(_named(source.searcher.rank(query.text, k=k, filter=condition), query))
+            progress("compare", number + 1, len(asked))
+    finally:
+        engine.close()
+    compared = [compare_rankings(one, other) for one, other in zip(ours, theirs, strict=True)]
+
+    def value(rankings: Sequence[Ranking]) -> float | None:
+        if qrels is None or not rankings:
+            return None
+        return evaluate(Run(rankings, "run"), qrels, [MEASURE]).means[MEASURE]
+
+    return ExportCheck(
+        queries=len(asked),
+        k=k,
+        identical=sum(each.identical for each in compared),
+        overlap=float(np.mean([each.overlap for each in compared])),
+        score_difference=max(each.difference for each in compared),
+        tau=float(np.mean([each.tau for each in compared])),
+        measure=MEASURE,
+        termwise_value=value(ours),
+        engine_value=value(theirs),
+        native_overlap=None
+        if not native
+        else float(np.mean([_overlap(one, other) for one, other in zip(native, theirs, strict=True)])),
+        native_value=value(native),
+        differing=tuple(
+            query.query_id for query, each in zip(asked, compared, strict=True) if not each.identical
+        )[:10],
+    )
+
+
+@final
+@dataclass(frozen=True)
+class RankingComparison:
+    """Comparison of two rankings of one query; see `ExportCheck`."""
+
+    identical: bool
+    overlap: float
+    difference: float
+    tau: float
+
+
+def compare_rankings(ours: Ranking, theirs: Ranking) -> RankingComparison:
+    """Compare a ranking with the expected one, whose documents with equal scores may have any order.
+
+    Documents at the end of the ranking whose score equals the last one are exchangeable, too.
+
+    Examples
+    --------
+    >>> ours = Ranking(["a", "b", "c"], [2.0, 1.0, 1.0])
+    >>> compare_rankings(ours, Ranking(["a", "c", "b"], [2.0, 1.0, 1.0])).identical
+    True
+    >>> compare_rankings(ours, Ranking(["b", "a", "c"], [2.0, 1.0, 1.0])).identical
+    False
+    """
+    expected = dict(zip(ours.doc_ids, ours.scores.tolist(), strict=True))
+    seen = dict(zip(theirs.doc_ids, theirs.scores.tolist(), strict=True))
+    common = [doc_id for doc_id in seen if doc_id in expected]
+    differences = [_relative(expected[doc_id], seen[doc_id]) for doc_id in common]
+    last = ours.scores[-1] if len(ours.scores) else 0.0
+    identical = len(seen) == len(expected) and all(
+        _relative(expected.get(doc_id, last), score) <= TIE and _relative(score, found) <= NEAR
+        for doc_id, score, found in zip(
+            theirs.doc_ids, ours.scores.tolist(), theirs.scores.tolist(), strict=False
+        )
+    )
+    return RankingComparison(
+        identical,
+        len(common) / len(expected) if expected else 1.0,
+        max(differences, default=0.0),
+        _tau([expected[doc_id] for doc_id in common]),
+    )
+
+
+def _relative(one: float, other: float) -> float:
+    largest = max(abs(one), abs(other))
+    return abs(one - other) / largest if largest else 0.0
+
+
+def _tau(scores: Sequence[float]) -> float:
+    """Return Kendall's tau-b of the order of a ranking and the scores of its documents; 1 for fewer than two."""
+    from scipy.stats import kendalltau
+
+    if len(set(scores)) < 2:
+        return 1.0
+    return float(kendalltau(np.arange(len(scores), 0, -1), scores).statistic)
+
+
+def _overlap(one: Ranking, other: Ranking) -> float:
+    return len({*one.doc_ids} & {*other.doc_ids}) / len(one.doc_ids) if len(one.doc_ids) else 1.0
+
+
+def _named(ranking: Ranking, query: Query) -> Ranking:
+    return Ranking(ranking.doc_ids, ranking.scores, query.query_id)
+
+
+def opened_export(folder: Path) -> tuple[dict[str, Any], Path]:
+    """Return the contents of ``export.json`` and the absolute path of the folder.
+
+    Raises
+    ------
+    MissingFileError, CorruptIndexError
+        If the folder holds no finished export, or the file is damaged.
+    """
+    file = folder / NAME
+    try:
+        description = json.loads(read_regular(file, 1 << 28))
+    except OSError as error:
+        raise MissingFileError.of("there is no finished export", file, error) from None
+    except ValueError as error:
+        raise CorruptIndexError(
+            "the description of the export is damaged", facts=[("file", file), ("reason", error)]
+        ) from None
+    return description, folder.resolve()
+
+
+def open_engine(folder: Path, at: str | None) -> Engine:
+    """Open the engine of an export.
+
+    Raises
+    ------
+    ParameterError
+        If the target is a file format.
+    MissingExtraError
+        If the library of the engine is missing.
+    """
+    description, folder = opened_export(folder)
+    kind = target_class(description["target"])
+    if not kind.engine:
+        raise ParameterError(
+            f"{kind.title} is a file format, and no engine searches there",
+            facts=[("export", folder), ("target", kind.name)],
+        )
+    try:
+        engine: Engine = program(folder / "engine.py").Engine(folder, at)
+    except ImportError as error:
+        raise MissingExtraError.of(str(error.name), kind.extra, f"searching in {kind.title}") from error
+    return engine
+
+
+def program(path: Path) -> ModuleType:
+    """Import a program of an export, with the files beside it."""
+    name = f"termwise_export_{path.stem}_{abs(hash(path))}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise MissingFileError("a program of the export is missing", facts=[("file", path)])
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
+        sys.modules.pop("linear_sql", None)
+    return module

@@ -1,0 +1,179 @@
+"""Folder of an export: pieces that are written whole, resumed after an interruption, and listed in ``export.json``.
+
+::
+
+    export.json       what was exported, and every file with its length and SHA-256; written last
+    .export.json      the same identity during the work; a second run with it keeps the finished pieces
+    README.md         how to load and search, and what is exact
+    client.py         loads the data and searches, without termwise (targets with an engine)
+    engine.py         the part of it that is specific to the engine
+    data/             documents, postings, vectors
+    query_kit/        encodes queries in front of the engine
+    state/            identifiers and fingerprints of the exported documents, for the export of changes
+    changes/A-B/      what changed from generation A to B
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, final
+
+from termwise._version import __version__
+from termwise.errors import ForeignFolderError, IndexExistsError, StorageError
+from termwise.fixes import Code, Fix
+from termwise.storage.atomic_file import remove, sync_folder, write_bytes_whole
+from termwise.storage.file_record import digest_of
+from termwise.storage.ownership import check_names, read_record
+from termwise.storage.safe_read import is_file, path_exists
+
+NAME = "export.json"
+WORK = ".export.json"
+FORMAT = "termwise-export"
+VERSION = 1
+
+NAMES = frozenset(
+    {NAME, WORK, "README.md", "client.py", "engine.py", "data", "query_kit", "state", "changes"}
+)
+"""Names in the folder."""
+
+_NONE: frozenset[str] = frozenset()
+
+PART = ".part"
+"""Suffix of a piece that is being written."""
+
+
+@final
+class ExportFolder:
+    """Folder that an export is written into.
+
+    Parameters
+    ----------
+    path : Path
+    identity : mapping of str to JSON
+        What the files depend on: target, settings, source. Finished pieces of an interrupted run with another identity
+        are removed.
+    overwrite : bool
+        Replace a finished export.
+
+    Raises
+    ------
+    IndexExistsError
+        If there is a finished export and `overwrite` is False.
+    ForeignFolderError
+        If the folder holds other files, or is a file.
+    StorageError
+        If it cannot be written.
+    """
+
+    def __init__(self, path: Path, identity: Mapping[str, Any], *, overwrite: bool = False) -> None:
+        self.path = path
+        self._identity = json.loads(json.dumps({"format": FORMAT, "version": VERSION, **identity}))
+        with storage_errors(path):
+            if path_exists(path) and not path.is_dir():
+                raise ForeignFolderError(
+                    "the output is a file, but an export is a folder",
+                    facts=[("path", path)],
+                    fixes=[Fix.use("choose another folder: {}", out=Code("DIR"))],
+                )
+            names = os.listdir(path) if path.is_dir() else []
+            is_export = NAME in names or WORK in names  # otherwise, a folder such as data is not of an export
+            check_names(path, names, NAMES.__contains__ if is_export else _NONE.__contains__, "an export")
+            if NAME in names and not overwrite:
+                raise IndexExistsError(
+                    "the folder already holds an export",
+                    facts=[("folder", path)],
+                    fixes=[
+                        Fix.use("replace it with {}", overwrite=True),
+                        Fix.use("export what changed since then with {}", since=Code("GENERATION")),
+                    ],
+                )
+            path.mkdir(parents=True, exist_ok=True)
+            unfinished = read_record(path / WORK) if is_file(path / WORK) else None
+            if unfinished != self._identity:
+                for name in NAMES:
+                    remove(path / name)
+                write_bytes_whole(path / WORK, json.dumps(self._identity).encode())
+            else:
+                remove(path / NAME)
+
+    @classmethod
+    def reopen(cls, path: Path, description: Mapping[str, Any]) -> ExportFolder:
+        """Return the folder of a finished export, whose ``export.json`` is given, to add files to it."""
+        folder = cls.__new__(cls)
+        folder.path = path
+        folder._identity = {name: description[name] for name in ("format", "version")}
+        return folder
+
+    def remove(self, name: str) -> None:
+        """Remove a file or folder of the export."""
+        remove(self.path / name)
+
+    def finished(self, name: str) -> bool:
+        """Return whether an earlier run finished a piece, given by its path in the folder."""
+        return is_file(self.path / name)
+
+    @contextmanager
+    def piece(self, name: str) -> Iterator[BinaryIO]:
+        """Open a file in the folder, which gets its name when it is complete."""
+        with self.place(name) as path, path.open("wb") as file:
+            yield file
+
+    @contextmanager
+    def place(self, name: str) -> Iterator[Path]:
+        """Yield the path of a new file or folder, which gets its name when it is complete."""
+        target = self.path / name
+        with storage_errors(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            unfinished = target.with_name(f"{target.name}{PART}")
+            remove(unfinished)
+            remove(target)
+            yield unfinished
+            unfinished.replace(target)
+
+    def write(self, name: str, text: str) -> None:
+        """Write a short text file."""
+        with self.piece(name) as file:
+            file.write(text.encode())
+
+    def copy(self, source: Path, name: str) -> None:
+        """Copy a file of the package."""
+        with self.piece(name) as file:
+            file.write(source.read_bytes())
+
+    def finish(self, description: Mapping[str, Any]) -> dict[str, Any]:
+        """Write ``export.json`` with a description of the contents and a record of every file; return it."""
+        with storage_errors(self.path):
+            files = {
+                path.relative_to(self.path).as_posix(): {
+                    "bytes": path.stat().st_size,
+                    "sha256": digest_of(path),
+                }
+                for path in sorted(self.path.rglob("*"))
+                if path.is_file() and path.name != WORK and not path.name.endswith(PART)
+            }
+            body = {**self._identity, **description, "written_by": f"termwise {__version__}", "files": files}
+            write_bytes_whole(
+                self.path / NAME, (json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode()
+            )
+            (self.path / WORK).unlink(missing_ok=True)
+            sync_folder(self.path)
+        return body
+
+
+@contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Raise an error of the system as `StorageError`."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            "the export cannot be written",
+            facts=[("path", error.filename or path), ("reason", error.strerror or str(error))],
+            fixes=[
+                "free space or choose another folder, and run the command again: finished pieces are kept"
+            ],
+        ) from error

@@ -1,0 +1,83 @@
+"""Load this export into its engine, and search there.
+
+    python client.py load [--at LOCATION]
+    python client.py search "green tea" [--at LOCATION] [-k 10] [--filter FILTER] [--json]
+    python client.py update FOLDER [--at LOCATION]      changes/A-B, after an export with --since A
+
+LOCATION is the address of the engine, such as http://localhost:9200; engine.py says which. A filter is in the form of
+the engine. Only Python and the client library of the engine are needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parent
+
+
+def imported(path: Path) -> ModuleType:
+    """Import a Python file of the export."""
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None, path
+        assert spec.loader is not None, path
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = module
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+    return module
+
+
+def say(line: str) -> None:
+    """Print a line about progress."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    load = commands.add_parser("load", help="create the schema and load all data")
+    update = commands.add_parser("update", help="load what changed")
+    update.add_argument("changes", type=Path, help="folder of the changes, such as changes/3-5")
+    search = commands.add_parser("search", help="search for a text")
+    search.add_argument("text")
+    search.add_argument("-k", type=int, default=10, help="number of results  [default: 10]")
+    search.add_argument("--filter", help="filter in the form of the engine")
+    search.add_argument("--json", action="store_true", help="print one JSON object")
+    for command in (load, update, search):
+        command.add_argument("--at", metavar="LOCATION", help="where the engine is; see engine.py")
+    given = parser.parse_args(arguments)
+    engine: Any = imported(FOLDER / "engine.py").Engine(FOLDER, given.at)
+    try:
+        if given.command == "load":
+            engine.load(say)
+        elif given.command == "update":
+            engine.update(given.changes, say)
+        else:
+            kit = imported(FOLDER / "query_kit" / "query_kit.py").QueryKit(FOLDER / "query_kit")
+            found = engine.search(kit.query(given.text), given.k, engine.parsed_filter(given.filter))
+            if given.json:
+                print(
+                    json.dumps({"results": [{"doc_id": doc_id, "score": score} for doc_id, score in found]})
+                )
+            else:
+                for rank, (doc_id, score) in enumerate(found, 1):
+                    print(f"{rank}\t{score:.6g}\t{doc_id}")
+    finally:
+        engine.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""SQLite: the export is the database data/index.sqlite, which needs no loading.
+
+LOCATION is the path of the database; by default the one of the export.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from linear_sql import best_documents, search_sql
+
+
+class Engine:
+    """SQLite database of an export."""
+
+    def __init__(self, folder: Path, location: str | None = None) -> None:
+        self.description: Mapping[str, Any] = json.loads((folder / "export.json").read_bytes())
+        self.path = Path(location) if location else folder / "data" / "index.sqlite"
+        self._open: sqlite3.Connection | None = None
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """Open connection."""
+        if self._open is None:
+            self._open = sqlite3.connect(self.path)
+        return self._open
+
+    def load(self, say: Callable[[str], None]) -> None:
+        """Do nothing: the file is the database."""
+        if not self.path.is_file():
+            raise SystemExit(f"{self.path}: there is no such file; copy data/index.sqlite there")
+        say(f"{self.path} is ready")
+
+    def update(self, changes: Path, say: Callable[[str], None]) -> None:
+        """Apply the changes of a later export."""
+        script = (changes / "changes.sql").read_text(encoding="utf-8")
+        with self.connection:
+            self.connection.executescript(f"BEGIN;\n{script}\nCOMMIT;")
+        say(f"{self.path}: applied {changes}")
+
+    def parsed_filter(self, text: str | None) -> str | None:
+        """Return a filter of the command line: a condition in SQL on the columns of documents."""
+        return text
+
+    def search(self, query: Mapping[str, Any], k: int, filter: str | None = None) -> list[tuple[str, float]]:
+        """Return the identifiers and scores of the best documents."""
+
+        def rows(wanted: int) -> list[tuple[str, float]]:
+            sql = search_sql(query, self.description["parts"], wanted, filter)
+            return [] if sql is None else self.connection.execute(sql).fetchall()
+
+        found: list[tuple[str, float]] = best_documents(rows, k, chunked=self.description["chunked"])
+        return found
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._open is not None:
+            self._open.close()
+            self._open = None

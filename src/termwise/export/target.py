@@ -1,0 +1,160 @@
+"""Interface of the targets of an export, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Protocol
+
+from termwise.attributes import Schema
+from termwise.errors import ParameterError
+from termwise.export.folder import ExportFolder
+from termwise.export.source import Batch, ExportPart, ExportSource
+from termwise.fast_dataclass import dataclass
+from termwise.filters import Filter
+from termwise.fixes import Code, Fix
+from termwise.progress import Progress
+
+PIECE = 20_000
+"""Rows of one piece of data, which an interrupted export keeps or writes again as a whole."""
+
+STAGE = "export"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Statement of the README of an export on one kind of data.
+
+    Attributes
+    ----------
+    what : str
+        The data, such as ``weights of bm25``.
+    exact : bool
+        Whether the target keeps them without loss.
+    reason : str
+        Why, in one sentence.
+    """
+
+    what: str
+    exact: bool
+    reason: str
+
+
+class Target(Protocol):
+    """One form that an index is exported to; each is a frozen class with its settings as fields.
+
+    Attributes
+    ----------
+    name : str
+        Name in ``--to``.
+    title : str
+        Name of the engine or format for people.
+    engine : str
+        Name of the file in ``export/scripts`` that loads the data into the engine and searches there; empty if the
+        target is a file format.
+    helpers : tuple of str
+        Other files there that it imports.
+    extra : str
+        Extra of termwise with the library that this file needs; empty for none.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    engine: ClassVar[str]
+    helpers: ClassVar[tuple[str, ...]]
+    extra: ClassVar[str]
+
+    def check(self, source: ExportSource) -> None:
+        """Raise `ParameterError` if the target cannot hold what the source has."""
+
+    def write(self, source: ExportSource, folder: ExportFolder, progress: Progress) -> None:
+        """Write schema, data and query templates."""
+
+    def write_changes(
+        self,
+        rows: Iterator[Batch],
+        deleted: Sequence[str],
+        source: ExportSource,
+        folder: ExportFolder,
+        at: str,
+    ) -> None:
+        """Write what changed into the folder `at` of the export: rows that are new or different, and deleted ones."""
+
+    def describe(self, source: ExportSource) -> dict[str, Any]:
+        """Return what the engine file needs to know, as JSON."""
+
+    def statements(self, source: ExportSource) -> list[Statement]:
+        """Return what is exact and what is not."""
+
+    def filter(self, filter: Filter, schema: Schema) -> Any:
+        """Return a filter in the form of the target; raise `ParameterError` if it has none."""
+
+
+def pieces(
+    source: ExportSource, progress: Progress, *, size: int = PIECE
+) -> Iterator[tuple[int, int, Iterator[Batch]]]:
+    """Yield the number of each piece, its rows, and its batches; report progress.
+
+    A caller that skips a piece does not read its batches.
+    """
+    total = len(source)
+    progress(STAGE, 0, total)
+    for number, first in enumerate(range(0, total, size)):
+        stop = min(first + size, total)
+
+        def batches(first: int = first, stop: int = stop) -> Iterator[Batch]:
+            done = first
+            for batch in source.batches(first, stop):
+                yield batch
+                done += len(batch)
+                progress(STAGE, done, total)
+
+        yield number, stop - first, batches()
+        progress(STAGE, stop, total)
+
+
+def refuse_vectors(target: str, source: ExportSource) -> None:
+    """Raise `ParameterError` for a source with vectors, for a target that has sparse weights only."""
+    dense = [part.name for part in source.parts if part.kind == "dense"]
+    if dense:
+        raise ParameterError(
+            f"{target} has no vectors, and the index has",
+            facts=[("index", source.path), ("parts with vectors", ", ".join(dense))],
+            fixes=[
+                "choose a target with vectors, such as opensearch, qdrant, postgresql or duckdb",
+                Fix.sentence(
+                    "build an index of term weights, such as {}",
+                    Fix.call("build_index", model=Code("Lookup(form='terms')")),
+                ),
+            ],
+        )
+
+
+def refuse_several(target: str, source: ExportSource) -> None:
+    """Raise `ParameterError` for a mixture, for a target whose files hold the weights of one index."""
+    if len(source.parts) > 1:
+        raise ParameterError(
+            f"{target} holds the weights of one index, and a mixture has several",
+            facts=[("mixture", source.path), ("parts", ", ".join(part.name for part in source.parts))],
+            fixes=["export a part: give its folder, inside that of the mixture"],
+        )
+
+
+def refuse_float(target: str, source: ExportSource) -> None:
+    """Raise `ParameterError` for a float index, for a target with whole numbers."""
+    real = [part.name for part in source.parts if part.kind == "sparse" and not part.is_exact_integer]
+    if real:
+        raise ParameterError(
+            f"{target} has whole numbers as weights, and the weights of this index are not rounded",
+            facts=[("index", source.path), ("parts", ", ".join(real))],
+            fixes=["build the index without float weights: its impacts are whole numbers from 1 to 255"],
+        )
+
+
+def sparse_parts(source: ExportSource) -> list[ExportPart]:
+    """Return the parts with weights of terms."""
+    return [part for part in source.parts if part.kind == "sparse"]
+
+
+def dense_parts(source: ExportSource) -> list[ExportPart]:
+    """Return the parts with vectors."""
+    return [part for part in source.parts if part.kind == "dense"]

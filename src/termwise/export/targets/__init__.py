@@ -1,0 +1,1 @@
+"""Targets of an export, one module each."""
