@@ -174,6 +174,7 @@ def description(source: ExportSource, target: Target) -> dict[str, Any]:
                 "terms": len(part.index.vocabulary) if part.kind == "sparse" else 0,
                 "dimensions": part.dimensions,
                 "largest_impact": part.largest_impact if part.kind == "sparse" else 0,
+                "integer": part.is_exact_integer,
                 "bias": part.has_bias,
                 "weight": part.part.weight,
                 "scale": part.scale,

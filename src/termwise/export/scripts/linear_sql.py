@@ -38,43 +38,51 @@ def search_sql(
     product : callable, optional
         For parts with vectors.
     """
-    fields = {part["name"]: part for part in parts}
-    tables, terms, matched = [], [], []
+    described = {part["name"]: part for part in parts}
+    tables: list[str] = []
+    fields: list[str] = []
+    terms: list[str] = []
     for part in query["parts"]:
-        described = fields[part["name"]]
-        field, factor = described["field"], float(part["coefficient"])
+        field = described[part["name"]]["field"]
         if part["kind"] == "dense":
             assert product is not None, "the engine has vectors"
             if not any(part["vector"]):
                 continue
             largest = f"max({product('vector', part['vector'])})"
-            scores = f"SELECT position, {largest} AS s FROM {field}_vectors GROUP BY position"
-            terms.append(f"{factor!r} * coalesce({field}.s, 0)")
+            tables.append(
+                f"{field} AS (SELECT position, {largest} AS s FROM {field}_vectors GROUP BY position)"
+            )
         else:
             if not part["numbers"]:
                 continue
             weights = ", ".join(f"({int(term)}, {weight!r})" for term, weight in part["numbers"].items())
-            scores = (
-                f"SELECT p.position, sum(p.impact * q.weight) AS s FROM {field}_postings p "
-                f"JOIN (SELECT column1 AS term, column2 AS weight FROM (VALUES {weights}) AS v) q ON q.term = p.term "
-                "GROUP BY p.position"
-            )
-            bias = f" + {part['background']!r} * d.{field}_bias" if described["bias"] else ""
-            terms.append(f"{factor!r} * (coalesce({field}.s, 0){bias})")
-        tables.append((field, scores))
-        matched.append(f"{field}.position IS NOT NULL")
-    if not tables:
+            impact = "CAST(p.impact AS BIGINT)" if described[part["name"]]["integer"] else "p.impact"
+            tables += [
+                f"{field}_query(term, weight) AS (VALUES {weights})",
+                f"{field} AS (SELECT p.position, sum({impact} * q.weight) AS s FROM {field}_postings p "
+                f"JOIN {field}_query q ON q.term = p.term GROUP BY p.position)",
+            ]
+        biased = part["kind"] == "sparse" and described[part["name"]]["bias"]
+        bias = f" + {part['background']!r} * {real(f'd.{field}_bias')}" if biased else ""
+        terms.append(f"{real(repr(float(part['coefficient'])))} * ({real(f'coalesce({field}.s, 0)')}{bias})")
+        fields.append(field)
+    if not fields:
         return None
-    conditions = f"({' OR '.join(matched)})" + (f" AND ({where})" if where else "")
+    conditions = f"({' OR '.join(f'{field}.position IS NOT NULL' for field in fields)})"
     constant = float(query["constant"])
-    score = " + ".join([*terms, *([repr(constant)] if constant else [])])
+    score = " + ".join([*terms, *([real(repr(constant))] if constant else [])])
     return (
         "WITH "
-        + ",\n".join(f"{field} AS ({scores})" for field, scores in tables)
+        + ",\n".join(tables)
         + f"\nSELECT d.doc_id, {score} AS score FROM documents d\n"
-        + "\n".join(f"LEFT JOIN {field} ON {field}.position = d.position" for field, _ in tables)
-        + f"\nWHERE {conditions}\nORDER BY score DESC, d.position LIMIT {int(k)}"
+        + "\n".join(f"LEFT JOIN {field} ON {field}.position = d.position" for field in fields)
+        + f"\nWHERE {conditions}{f' AND ({where})' if where else ''}\nORDER BY score DESC, d.position LIMIT {int(k)}"
     )
+
+
+def real(expression: str) -> str:
+    """Return an expression as a float of 64 bits."""
+    return f"CAST({expression} AS DOUBLE PRECISION)"
 
 
 def best_documents(

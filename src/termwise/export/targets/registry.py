@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from termwise.export.target import Target
 
 TARGETS: dict[str, tuple[str, str]] = {
+    "duckdb": ("duckdb", "Duckdb"),
     "sqlite": ("sqlite", "Sqlite"),
 }
 """Module and class of each target by name."""

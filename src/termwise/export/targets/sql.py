@@ -1,16 +1,23 @@
-"""Shared by the SQL targets: types of columns, literals, and filters as conditions on the table of documents."""
+"""Shared by the SQL targets: tables, their rows, changes, and filters as conditions on the table of documents."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from termwise.attributes import Schema
 from termwise.attributes.field_types import FieldType
 from termwise.errors import ParameterError
 from termwise.export.conditions import FieldTest, field_test
+from termwise.export.source import Batch, ExportSource
+from termwise.export.target import Statement
 from termwise.filters import And, Filter, Not, Or
 from termwise.filters.expressions import Condition
+from termwise.index.reader import ImpactRows
+from termwise.records import AttributeValue
 
 
 class Dialect(Protocol):
@@ -19,10 +26,19 @@ class Dialect(Protocol):
     Attributes
     ----------
     types : mapping of FieldType to str
-        Types of columns.
+        Types of the columns of attributes.
     """
 
     types: Mapping[FieldType, str]
+
+    def attribute(self, kind: FieldType, value: AttributeValue) -> Any:
+        """Return the value of an attribute as the library of the engine takes it."""
+
+    def literal(self, value: Any) -> str:
+        """Return the literal of such a value, or of an identifier, a text, a number or None."""
+
+    def vector(self, numbers: npt.NDArray[np.float32]) -> str:
+        """Return the literal of a vector."""
 
     def date(self, microseconds: int) -> str:
         """Return the literal of a point in time."""
@@ -32,6 +48,116 @@ class Dialect(Protocol):
 
     def any_of(self, column: str, condition: str) -> str:
         """Return whether a value ``v`` of a column of several strings fulfils a condition."""
+
+
+def tables_sql(
+    source: ExportSource,
+    dialect: Dialect,
+    *,
+    vector: Callable[[int], str],
+    keys: bool,
+    real: str = "DOUBLE PRECISION",
+) -> list[str]:
+    """Return the statements that create the tables.
+
+    Parameters
+    ----------
+    source : ExportSource
+    dialect : Dialect
+    vector : callable
+        Returns the type of a vector of some dimensions.
+    keys : bool
+        Whether the tables of postings are ordered by their key, as in SQLite.
+    real : str, optional
+        Type of the weights of a float index.
+    """
+    columns = ["position INTEGER PRIMARY KEY", "id TEXT NOT NULL UNIQUE", "doc_id TEXT NOT NULL", "text TEXT"]
+    columns += [f"{attribute_column(name)} {dialect.types[kind]}" for name, kind in source.schema.items()]
+    columns += [
+        f"{part.field}_bias {'INTEGER' if part.is_exact_integer else real} NOT NULL"
+        for part in source.parts
+        if part.has_bias
+    ]
+    tables = [f"CREATE TABLE documents ({', '.join(columns)})"]
+    for part in source.parts:
+        if part.kind == "dense":
+            tables.append(
+                f"CREATE TABLE {part.field}_vectors (position INTEGER NOT NULL, "
+                f"vector {vector(part.dimensions)} NOT NULL)"
+            )
+            continue
+        number = "INTEGER" if part.is_exact_integer else real
+        key = ", PRIMARY KEY (term, position)) WITHOUT ROWID" if keys else ")"
+        tables.append(
+            f"CREATE TABLE {part.field}_postings (term INTEGER NOT NULL, position INTEGER NOT NULL, "
+            f"impact {number} NOT NULL{key}"
+        )
+    return tables
+
+
+def document_rows(batch: Batch, source: ExportSource, dialect: Dialect) -> Iterator[list[Any]]:
+    """Yield the rows of the table of documents."""
+    biases = [
+        found.biases.tolist()
+        for part, found in zip(source.parts, batch.rows, strict=True)
+        if part.has_bias and isinstance(found, ImpactRows)
+    ]
+    texts: Sequence[str | None] = [None] * len(batch) if batch.texts is None else batch.texts
+    for row, position in enumerate(batch.positions.tolist()):
+        attributes = batch.attributes[row]
+        yield [
+            position,
+            batch.ids[row],
+            batch.doc_ids[row],
+            texts[row],
+            *(
+                dialect.attribute(kind, attributes[name]) if name in attributes else None
+                for name, kind in source.schema.items()
+            ),
+            *(each[row] for each in biases),
+        ]
+
+
+def changes_sql(
+    rows: Iterator[Batch], deleted: Sequence[str], source: ExportSource, dialect: Dialect
+) -> Iterator[str]:
+    """Yield the statements that delete rows, and insert those that are new or different."""
+    tables = [f"{part.field}_{'postings' if part.kind == 'sparse' else 'vectors'}" for part in source.parts]
+
+    def removed(each: str) -> Iterator[str]:
+        wanted = f"id = {dialect.literal(each)}"
+        for table in tables:
+            yield f"DELETE FROM {table} WHERE position = (SELECT position FROM documents WHERE {wanted});\n"
+        yield f"DELETE FROM documents WHERE {wanted};\n"
+
+    for table in tables:  # which are ordered by term, or not at all
+        yield f"CREATE INDEX IF NOT EXISTS {table}_position ON {table} (position);\n"
+    for each in deleted:
+        yield from removed(each)
+    for batch in rows:
+        for each in batch.ids:
+            yield from removed(each)
+        for values in document_rows(batch, source, dialect):
+            yield f"INSERT INTO documents VALUES ({', '.join(map(dialect.literal, values))});\n"
+        for table, found in zip(tables, batch.rows, strict=True):
+            for row, position in enumerate(batch.positions.tolist()):
+                span = slice(int(found.indptr[row]), int(found.indptr[row + 1]))
+                if isinstance(found, ImpactRows):
+                    pairs = zip(found.terms[span].tolist(), found.impacts[span].tolist(), strict=True)
+                    written = [f"({term}, {position}, {impact!r})" for term, impact in pairs]
+                else:
+                    numbers = found.rows[span].astype(np.float32) * found.scales[span, None]
+                    written = [f"({position}, {dialect.vector(each)})" for each in numbers]
+                if written:
+                    yield f"INSERT INTO {table} VALUES {', '.join(written)};\n"
+
+
+def attribute_statements(source: ExportSource) -> list[Statement]:
+    """Return the statement on attributes, if there are any."""
+    if not source.schema:
+        return []
+    reason = "every type has a column of its own; dates keep microseconds"
+    return [Statement("attributes and filters", True, reason)]
 
 
 def attribute_column(name: str) -> str:

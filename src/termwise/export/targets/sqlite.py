@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date
 from typing import Any, ClassVar, final
+
+import numpy as np
+import numpy.typing as npt
 
 from termwise.attributes import Schema
 from termwise.attributes.dates import microseconds
@@ -16,10 +19,15 @@ from termwise.export.folder import ExportFolder
 from termwise.export.postings import postings_by_term
 from termwise.export.source import Batch, ExportSource
 from termwise.export.target import Statement, pieces, refuse_vectors, sparse_parts
-from termwise.export.targets.sql import attribute_column, filter_sql
+from termwise.export.targets.sql import (
+    attribute_statements,
+    changes_sql,
+    document_rows,
+    filter_sql,
+    tables_sql,
+)
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Filter
-from termwise.index.reader import ImpactRows
 from termwise.progress import Progress
 from termwise.records import AttributeValue
 
@@ -37,6 +45,28 @@ class SqliteDialect:
         "keyword": "TEXT",
         "keywords": "TEXT",
     }
+
+    def attribute(self, kind: FieldType, value: AttributeValue) -> Any:
+        """Return the value of an attribute as a column has it."""
+        if kind == "keywords":
+            return json.dumps(value, ensure_ascii=False)  # a tuple
+        if isinstance(value, date):
+            return microseconds(value)
+        return int(value) if isinstance(value, bool) else value
+
+    def literal(self, value: Any) -> str:
+        """Return the literal of a value."""
+        if value is None:
+            return "NULL"
+        if not isinstance(value, str):
+            return repr(value)
+        if "\0" in value:
+            return f"CAST(x'{value.encode().hex()}' AS TEXT)"
+        return "'" + value.replace("'", "''") + "'"
+
+    def vector(self, numbers: npt.NDArray[np.float32]) -> str:
+        """Raise an error: there are no vectors."""
+        raise NotImplementedError("SQLite has no vectors")
 
     def date(self, microseconds: int) -> str:
         """Return the literal of a point in time."""
@@ -68,23 +98,27 @@ class Sqlite:
 
     def write(self, source: ExportSource, folder: ExportFolder, progress: Progress) -> None:
         """Write the database."""
+        if folder.finished(FILE):
+            return
+        dialect = SqliteDialect()
+        tables = tables_sql(source, dialect, vector=str, keys=True, real="REAL")
         with folder.place(FILE) as path, closing(sqlite3.connect(path, isolation_level=None)) as database:
             # The file gets its name when it is complete, so no journal is needed.
             database.executescript(
                 "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 8192;"
             )
-            database.executescript(_schema(source))
+            database.executescript(";\n".join(tables))
             database.execute("BEGIN")
-            holes = ", ".join("?" * _columns(source))
             for _, _, batches in pieces(source, progress):
                 for batch in batches:
-                    database.executemany(f"INSERT INTO documents VALUES ({holes})", _documents(batch, source))
+                    rows = list(document_rows(batch, source, dialect))
+                    holes = ", ".join("?" * len(rows[0]))
+                    database.executemany(f"INSERT INTO documents VALUES ({holes})", rows)
             for part in sparse_parts(source):
                 statement = f"INSERT INTO {part.field}_postings VALUES (?, ?, ?)"
                 for found in postings_by_term(part, progress=progress):
                     database.executemany(statement, zip(*(each.tolist() for each in found), strict=True))
             database.execute("COMMIT")
-            database.execute("CREATE INDEX documents_doc_id ON documents (doc_id)")
 
     def write_changes(
         self,
@@ -95,41 +129,9 @@ class Sqlite:
         at: str,
     ) -> None:
         """Write the changes as statements of SQL."""
-        fields = [part.field for part in sparse_parts(source)]
         with folder.piece(f"{at}/changes.sql") as file:
-
-            def remove(ids: Iterable[str]) -> None:
-                for each in ids:
-                    row = f"(SELECT position FROM documents WHERE id = {_literal(each)})"
-                    for field in fields:
-                        file.write(f"DELETE FROM {field}_postings WHERE position = {row};\n".encode())
-                    file.write(f"DELETE FROM documents WHERE id = {_literal(each)};\n".encode())
-
-            for field in fields:  # found by position; postings are ordered by term
-                file.write(
-                    f"CREATE INDEX IF NOT EXISTS {field}_rows ON {field}_postings (position);\n".encode()
-                )
-            remove(deleted)
-            for batch in rows:
-                remove(batch.ids)
-                for values in _documents(batch, source):
-                    file.write(
-                        f"INSERT INTO documents VALUES ({', '.join(map(_literal, values))});\n".encode()
-                    )
-                for part, found in zip(source.parts, batch.rows, strict=True):
-                    assert isinstance(found, ImpactRows), "no part has vectors"
-                    for row, position in enumerate(batch.positions.tolist()):
-                        span = slice(int(found.indptr[row]), int(found.indptr[row + 1]))
-                        values = [
-                            f"({term}, {position}, {impact})"
-                            for term, impact in zip(
-                                found.terms[span].tolist(), found.impacts[span].tolist(), strict=True
-                            )
-                        ]
-                        if values:
-                            file.write(
-                                f"INSERT INTO {part.field}_postings VALUES {', '.join(values)};\n".encode()
-                            )
+            for statement in changes_sql(rows, deleted, source, SqliteDialect()):
+                file.write(statement.encode())
 
     def describe(self, source: ExportSource) -> dict[str, Any]:
         """Return nothing: the schema is in the database."""
@@ -148,69 +150,3 @@ class Sqlite:
     def filter(self, filter: Filter, schema: Schema) -> str:
         """Return a condition on the columns of ``documents d``."""
         return filter_sql(filter, schema, SqliteDialect())
-
-
-def attribute_statements(source: ExportSource) -> list[Statement]:
-    """Return the statement on attributes, if there are any."""
-    if not source.schema:
-        return []
-    reason = "every type has a column of its own; dates keep microseconds"
-    return [Statement("attributes and filters", True, reason)]
-
-
-def _columns(source: ExportSource) -> int:
-    return 4 + len(source.schema) + sum(part.has_bias for part in source.parts)
-
-
-def _schema(source: ExportSource) -> str:
-    types = SqliteDialect.types
-    columns = ["position INTEGER PRIMARY KEY", "id TEXT NOT NULL UNIQUE", "doc_id TEXT NOT NULL", "text TEXT"]
-    columns += [f"{attribute_column(name)} {types[kind]}" for name, kind in source.schema.items()]
-    columns += [f"{part.field}_bias INTEGER NOT NULL" for part in source.parts if part.has_bias]
-    tables = [f"CREATE TABLE documents ({', '.join(columns)});"]
-    for part in sparse_parts(source):
-        number = "INTEGER" if part.is_exact_integer else "REAL"
-        tables.append(
-            f"CREATE TABLE {part.field}_postings (term INTEGER NOT NULL, position INTEGER NOT NULL, "
-            f"impact {number} NOT NULL, PRIMARY KEY (term, position)) WITHOUT ROWID;"
-        )
-    return "\n".join(tables)
-
-
-def _documents(batch: Batch, source: ExportSource) -> Iterator[list[Any]]:
-    """Yield the rows of the table of documents."""
-    biases = [
-        found.biases.tolist()
-        for part, found in zip(source.parts, batch.rows, strict=True)
-        if part.has_bias and isinstance(found, ImpactRows)
-    ]
-    texts: Sequence[str | None] = [None] * len(batch) if batch.texts is None else batch.texts
-    for row, position in enumerate(batch.positions.tolist()):
-        attributes = batch.attributes[row]
-        yield [
-            position,
-            batch.ids[row],
-            batch.doc_ids[row],
-            texts[row],
-            *(_value(kind, attributes.get(name)) for name, kind in source.schema.items()),
-            *(each[row] for each in biases),
-        ]
-
-
-def _value(kind: FieldType, value: AttributeValue | None) -> Any:
-    if value is None:
-        return None
-    if kind == "keywords":
-        return json.dumps(value, ensure_ascii=False)  # a tuple
-    if isinstance(value, date):
-        return microseconds(value)
-    return int(value) if isinstance(value, bool) else value
-
-
-def _literal(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, str):
-        text = value.replace("'", "''")
-        return f"'{text}'" if "\0" not in text else f"CAST(x'{value.encode().hex()}' AS TEXT)"
-    return repr(value)

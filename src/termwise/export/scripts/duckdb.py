@@ -1,0 +1,68 @@
+"""DuckDB: the export is the database data/index.duckdb, which needs no loading. Library: duckdb.
+
+LOCATION is the path of the database; by default the one of the export.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from linear_sql import best_documents, search_sql
+
+
+def product(column: str, vector: Sequence[float]) -> str:
+    """Return the product of a column of vectors and a query vector, in 64 bits."""
+    numbers = ", ".join(map(repr, map(float, vector)))
+    return f"array_inner_product({column}::DOUBLE[{len(vector)}], [{numbers}]::DOUBLE[{len(vector)}])"
+
+
+class Engine:
+    """DuckDB database of an export."""
+
+    def __init__(self, folder: Path, location: str | None = None) -> None:
+        self.description: Mapping[str, Any] = json.loads((folder / "export.json").read_bytes())
+        self.path = Path(location) if location else folder / "data" / "index.duckdb"
+        self._open: Any = None
+
+    @property
+    def connection(self) -> Any:
+        """Open connection."""
+        if self._open is None:
+            self._open = duckdb.connect(str(self.path))
+        return self._open
+
+    def load(self, say: Callable[[str], None]) -> None:
+        """Do nothing: the file is the database."""
+        if not self.path.is_file():
+            raise SystemExit(f"{self.path}: there is no such file; copy data/index.duckdb there")
+        say(f"{self.path} is ready")
+
+    def update(self, changes: Path, say: Callable[[str], None]) -> None:
+        """Apply the changes of a later export."""
+        script = (changes / "changes.sql").read_text(encoding="utf-8")
+        self.connection.execute(f"BEGIN;\n{script}\nCOMMIT;")
+        say(f"{self.path}: applied {changes}")
+
+    def parsed_filter(self, text: str | None) -> str | None:
+        """Return a filter of the command line: a condition in SQL on the columns of documents."""
+        return text
+
+    def search(self, query: Mapping[str, Any], k: int, filter: str | None = None) -> list[tuple[str, float]]:
+        """Return the identifiers and scores of the best documents."""
+
+        def rows(wanted: int) -> list[tuple[str, float]]:
+            sql = search_sql(query, self.description["parts"], wanted, filter, product)
+            return [] if sql is None else list(self.connection.execute(sql).fetchall())
+
+        found: list[tuple[str, float]] = best_documents(rows, k, chunked=self.description["chunked"])
+        return found
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._open is not None:
+            self._open.close()
+            self._open = None
