@@ -13,14 +13,14 @@ from termwise.text.characters import character_table, classify
 from termwise.text.standard_words import StandardWords
 from termwise.text.tokenizer import WordTokenizer
 
-_HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\uffa0-\uffdc"
-_HANGUL_LETTER, _NOT_HANGUL = re.compile(f"[{_HANGUL}]"), re.compile(f"[^{_HANGUL}]")
-_IGNORED = ("Extend", "Format", "ZWJ")
+HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\uffa0-\uffdc"
+_HANGUL_LETTER, _NOT_HANGUL = re.compile(f"[{HANGUL}]"), re.compile(f"[^{HANGUL}]")
+IGNORED = ("Extend", "Format", "ZWJ")
 """Properties of the characters that belong to the character before."""
 
 _MAYBE_CJK = re.compile("[^\x00-\u10ff]")
-_VOICED = "ウカキクケコサシスセソタチツテトハヒフヘホワヰヱヲヽ"
-_HALF_VOICED = "ハヒフヘホ"
+VOICED = "ウカキクケコサシスセソタチツテトハヒフヘホワヰヱヲヽ"
+HALF_VOICED = "ハヒフヘホ"
 _WIDE = (
     "・ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノ"
     "ハヒフヘホマミムメモヤユヨラリルレロワン"
@@ -77,7 +77,7 @@ def cjk_runs(
     `spans` are the ranges of its `StandardWords`; with `hangul`, those of Hangul are split into characters too. Yields
     True and the ranges of the characters of a run, or False and the range of another word.
     """
-    classes, kinds = classify(text), _kinds()
+    classes, kinds = classify(text), cjk_character()
     run: list[tuple[int, int]] = []
     for start, end in spans:
         is_cjk = kinds.fullmatch(classes, start, end) or (hangul and _is_hangul(text, classes, start, end))
@@ -99,13 +99,13 @@ def _pairs(run: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 @cache
-def _kinds() -> re.Pattern[str]:
+def cjk_character() -> re.Pattern[str]:
     """Compile a Han or Hiragana character, or a word of Katakana, over character classes."""
 
     def has(*names: str) -> str:
         return character_table().where(lambda _, properties: not properties.isdisjoint(names))
 
-    ignored = has(*_IGNORED)
+    ignored = has(*IGNORED)
     return re.compile(f"[{has('Han', 'Hiragana')}][{ignored}]*|(?:[{has('Katakana')}][{ignored}]*)+")
 
 
@@ -115,7 +115,7 @@ def _is_hangul(text: str, classes: str, start: int, end: int) -> bool:
         return False
     properties = character_table().properties
     return all(
-        not properties[ord(classes[other.start()])].isdisjoint(_IGNORED)
+        not properties[ord(classes[other.start()])].isdisjoint(IGNORED)
         for other in _NOT_HANGUL.finditer(text, start, end)
     )
 
@@ -123,24 +123,25 @@ def _is_hangul(text: str, classes: str, start: int, end: int) -> bool:
 def _composed(pair: re.Match[str]) -> str:
     kana, mark = pair[1], pair[2]
     if mark == "\uff9f":
-        return chr(ord(kana) + 2) if kana in _HALF_VOICED else pair[0]
+        return chr(ord(kana) + 2) if kana in HALF_VOICED else pair[0]
     if kana == "ウ":
         return "ヴ"
     return chr(ord(kana) + (8 if kana in "ワヰヱヲ" else 1))
 
 
 _WIDTHS = {**_HALF_WIDTH, **{0xFF01 + number: chr(0x21 + number) for number in range(94)}}
-_SOUND_MARK = re.compile(f"([{_VOICED}])([\uff9e\uff9f])")
+_SOUND_MARK = re.compile(f"([{VOICED}])([\uff9e\uff9f])")
 _LONE_MARKS = {0xFF9E: "\u3099", 0xFF9F: "\u309a"}
 _NARROW = {kana: chr(code) for code, kana in _HALF_WIDTH.items()}
 
 
-def _with_narrow(kana: str) -> str:
+def with_narrow(kana: str) -> str:
+    """Append the Katakana of half width to those of full width."""
     return kana + "".join(_NARROW.get(char, "") for char in kana)
 
 
 _UNIT = re.compile(
-    f"[{_with_narrow(_VOICED)}]\uff9e|[{_with_narrow(_HALF_VOICED)}]\uff9f|.",
+    f"[{with_narrow(VOICED)}]\uff9e|[{with_narrow(HALF_VOICED)}]\uff9f|.",
     re.DOTALL,
 )
 """Pattern of one character, together with a half-width sound mark that follows it."""

@@ -10,8 +10,8 @@ from termwise.fast_dataclass import dataclass
 from termwise.text.characters import character_table, classify
 from termwise.text.tokenizer import WordTokenizer
 
-_ASCII_IDENTIFIER = re.compile("[A-Za-z0-9_]*[A-Za-z0-9][A-Za-z0-9_]*")
-_ASCII_PART = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+IDENTIFIER = re.compile("[A-Za-z0-9_]*[A-Za-z0-9][A-Za-z0-9_]*")
+PART = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class CodeWords(WordTokenizer):
         """Return the half-open character ranges of all identifiers and parts, in the order of their starts."""
         kinds = text if text.isascii() else _ascii_kinds(text)
         spans = []
-        for identifier in _ASCII_IDENTIFIER.finditer(kinds):
+        for identifier in IDENTIFIER.finditer(kinds):
             whole = identifier.span()
-            parts = [part.span() for part in _ASCII_PART.finditer(kinds, *whole)]
+            parts = [part.span() for part in PART.finditer(kinds, *whole)]
             spans += parts if parts == [whole] else [whole, *parts]
         return spans
 
@@ -46,7 +46,7 @@ def _ascii_kinds(text: str) -> str:
 
     A mark counts as a small letter after a letter, and as a number after a number.
     """
-    lower, kinds = character_table().lower, _kinds()
+    lower, kinds = character_table().lower, code_kinds()
     written = []
     before = " "
     for char, number in zip(text, classify(text), strict=True):
@@ -61,7 +61,7 @@ def _ascii_kinds(text: str) -> str:
 
 
 @cache
-def _kinds() -> tuple[str, ...]:
+def code_kinds() -> tuple[str, ...]:
     """Return ``a`` (letter), ``M`` (mark), ``0`` (number), ``_`` or a blank for each class of characters."""
     table = character_table()
     return tuple(

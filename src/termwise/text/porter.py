@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_STEP_2 = (
+STEP_2 = (
     ("ational", "ate"),
     ("tional", "tion"),
     ("enci", "ence"),
@@ -37,7 +37,7 @@ _STEP_2 = (
     ("biliti", "ble"),
     ("logi", "log"),
 )
-_STEP_3 = (
+STEP_3 = (
     ("icate", "ic"),
     ("ative", ""),
     ("alize", "al"),
@@ -46,7 +46,7 @@ _STEP_3 = (
     ("ful", ""),
     ("ness", ""),
 )
-_STEP_4 = (
+STEP_4 = (
     *("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent"),
     *("ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize"),
 )
@@ -68,8 +68,8 @@ def porter_stem(word: str) -> str:
     word = _without_past_or_progressive(word)
     if word.endswith("y") and "v" in _shape(word[:-1]):
         word = word[:-1] + "i"
-    word = _replaced(word, _STEP_2)
-    word = _replaced(word, _STEP_3)
+    word = _replaced(word, STEP_2)
+    word = _replaced(word, STEP_3)
     word = _without_last_suffix(word)
     if word.endswith("e"):
         measure = _measure(word[:-1])
@@ -127,7 +127,7 @@ def _replaced(word: str, rules: Sequence[tuple[str, str]]) -> str:
 
 
 def _without_last_suffix(word: str) -> str:
-    for suffix in _STEP_4:
+    for suffix in STEP_4:
         if word.endswith(suffix) and (suffix != "ion" or word.endswith(("sion", "tion"))):
             stem = word.removesuffix(suffix)
             return stem if _measure(stem) > 1 else word

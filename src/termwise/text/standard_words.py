@@ -10,12 +10,12 @@ from termwise.fast_dataclass import dataclass
 from termwise.text.characters import character_table, classify
 from termwise.text.tokenizer import WordTokenizer
 
-_LONGEST = 255
+LONGEST = 255
 """Longest word in UTF-16 code units, as in Lucene."""
 
-_STRETCH = 1024
+STRETCH = 1024
 
-_MANY = 32
+MANY = 32
 """Length from which a run of underscores is shortened before the search for words."""
 
 _ASCII_WORD = re.compile(
@@ -55,23 +55,23 @@ class StandardWords(WordTokenizer):
         """Return the half-open character ranges of all words."""
         if text.isascii():
             spans = [match.span() for match in _ASCII_WORD.finditer(text)]
-            return _cut(text) if any(end - start > _LONGEST for start, end in spans) else spans
-        classes, rules = _classes(text), _rules()
+            return _cut(text) if any(end - start > LONGEST for start, end in spans) else spans
+        classes, rules = _classes(text), standard_rules()
         if rules.letter_or_emoji.search(classes):
             return _cut(text)
         spans = [match.span() for match in rules.word.finditer(classes)]
-        return _cut(text) if any(end - start > _LONGEST // 2 for start, end in spans) else spans
+        return _cut(text) if any(end - start > LONGEST // 2 for start, end in spans) else spans
 
     def words(self, text: str) -> list[str]:
         """Return all words."""
         if text.isascii():
             words = _ASCII_WORD.findall(text)
-            if not words or len(max(words, key=len)) <= _LONGEST:
+            if not words or len(max(words, key=len)) <= LONGEST:
                 return words
         return super().words(text)
 
 
-class _Rules(NamedTuple):
+class StandardRules(NamedTuple):
     """Regular expressions over character classes; those of words and emoji have no lookahead past the match."""
 
     word: re.Pattern[str]
@@ -83,7 +83,7 @@ class _Rules(NamedTuple):
 
 
 @cache
-def _rules() -> _Rules:
+def standard_rules() -> StandardRules:
     """Compile the rules.
 
     Repetitions are greedy. The part after a repetition cannot begin with the repeated part, so there is no
@@ -119,7 +119,7 @@ def _rules() -> _Rules:
         f"|{letters}(?:{in_word}{letters})*"
         f"|{digits}(?:{in_number}{digits})*)+)"
     )
-    alphanumeric = f"(?:{underscore}){{0,{_LONGEST}}}{part}(?:(?:{underscore})+{part})*(?:{underscore})*"
+    alphanumeric = f"(?:{underscore}){{0,{LONGEST}}}{part}(?:(?:{underscore})+{part})*(?:{underscore})*"
 
     joiner, modifier = has("ZWJ"), has("Emoji_Modifier")
     selector, tag = has("Emoji_Selector"), has("Tag")
@@ -131,7 +131,7 @@ def _rules() -> _Rules:
     keycap = f"[{has('Keycap')}]"
     element = f"[{picture}]{marks}[{selector}]?"
     emoji = (
-        f"(?:(?:[{joiner}]{{0,{_LONGEST}}}{element}|[{modifier}]{marks})"
+        f"(?:(?:[{joiner}]{{0,{LONGEST}}}{element}|[{modifier}]{marks})"
         f"(?:(?<=[{selector}])[{tag}]+[{has('Tag_End')}]"
         f"|(?:(?<=[{joiner}]){element}"
         f"|(?<=[{selector}])(?:[{joiner}]+{element}|[{joiner}][{modifier}]{marks}))*)"
@@ -144,12 +144,12 @@ def _rules() -> _Rules:
     both = character_table().where(
         lambda _, properties: "ALetter" in properties and "Extended_Pictographic" in properties
     )
-    return _Rules(
+    return StandardRules(
         word=re.compile(f"{alphanumeric}|{emoji}|{southeast_asian}|{single}"),
         emoji=re.compile(emoji),
         letter_or_emoji=re.compile(f"[{both}]"),
         low_line=re.compile(f"[{low_line}]"),
-        many_underscores=re.compile(f"(?:{underscore}){{{_MANY}}}"),
+        many_underscores=re.compile(f"(?:{underscore}){{{MANY}}}"),
         underscores=re.compile(
             f"(?P<before>{a_hebrew}{quote}|[{in_part}][{ignored}]*)?"
             f"(?P<run>[{low_line}][{low_line}{ignored}]*)(?P<after>(?=[{in_part}]))?"
@@ -163,15 +163,15 @@ def _classes(text: str) -> str:
     A search that starts at an underscore reads up to 255 underscores before it finds that no word follows. Without the
     replacement, a text of underscores would take 255 steps for each underscore.
     """
-    classes, rules = classify(text), _rules()
+    classes, rules = classify(text), standard_rules()
     if rules.many_underscores.search(classes) is None:
         return classes
     space = classify(" ")
 
     def shortened(match: re.Match[str]) -> str:
         before, run = match["before"] or "", match["run"]
-        head = 0 if match["before"] is None else _LONGEST
-        tail = len(run) if match["after"] is None else max(head, len(run) - _LONGEST)
+        head = 0 if match["before"] is None else LONGEST
+        tail = len(run) if match["after"] is None else max(head, len(run) - LONGEST)
         return before + run[:head] + rules.low_line.sub(space, run[head:tail]) + run[tail:]
 
     return rules.underscores.sub(shortened, classes)
@@ -180,21 +180,21 @@ def _classes(text: str) -> str:
 def _cut(text: str) -> list[tuple[int, int]]:
     """Find the words of any text: the longest match of any rule within 255 UTF-16 code units.
 
-    The search reads `_STRETCH` characters at a time, so that a text that is one long word takes linear time.
+    The search reads `STRETCH` characters at a time, so that a text that is one long word takes linear time.
     """
-    classes, rules = _classes(text), _rules()
+    classes, rules = _classes(text), standard_rules()
     spans = []
     position = 0
     while position < len(text):
-        stretch = min(position + _STRETCH, len(text))
-        last = len(text) if stretch == len(text) else stretch - _LONGEST
+        stretch = min(position + STRETCH, len(text))
+        last = len(text) if stretch == len(text) else stretch - LONGEST
         match = rules.word.search(classes, position, stretch)
         if match is None or match.start() > last:
             position = last
             continue
         start, end = match.span()
-        if end - start > _LONGEST // 2 or rules.letter_or_emoji.match(classes, start):
-            limit = start + _fitting(text[start : start + _LONGEST])
+        if end - start > LONGEST // 2 or rules.letter_or_emoji.match(classes, start):
+            limit = start + _fitting(text[start : start + LONGEST])
             matches = (
                 rules.word.match(classes, start, limit),
                 rules.emoji.match(classes, start, limit),
@@ -211,6 +211,6 @@ def _fitting(text: str) -> int:
     units = 0
     for count, char in enumerate(text):
         units += 2 if char > "\uffff" else 1
-        if units > _LONGEST:
+        if units > LONGEST:
             return count
     return len(text)

@@ -10,7 +10,7 @@ from typing import ClassVar
 from termwise.fast_dataclass import dataclass
 from termwise.text.characters import character_table, classify
 
-_NOT_SPACE = re.compile("[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+NOT_SPACE = re.compile("[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 _ASCII_WORD = re.compile("[A-Za-z0-9]+(?:(?<=[A-Za-z])'[A-Za-z][A-Za-z0-9]*)*")
 
 
@@ -46,7 +46,7 @@ class WhitespaceWords(WordTokenizer):
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the half-open character ranges of all words."""
-        return [match.span() for match in _NOT_SPACE.finditer(text)]
+        return [match.span() for match in NOT_SPACE.finditer(text)]
 
     def words(self, text: str) -> list[str]:
         """Return all words."""
@@ -73,7 +73,7 @@ class UnicodeWords(WordTokenizer):
         """Return the half-open character ranges of all words."""
         if text.isascii():
             return [match.span() for match in _ASCII_WORD.finditer(text)]
-        return [match.span() for match in _word().finditer(classify(text.replace("’", "'")))]
+        return [match.span() for match in unicode_word().finditer(classify(text.replace("’", "'")))]
 
     def words(self, text: str) -> list[str]:
         """Return all words."""
@@ -81,7 +81,8 @@ class UnicodeWords(WordTokenizer):
 
 
 @cache
-def _word() -> re.Pattern[str]:
+def unicode_word() -> re.Pattern[str]:
+    """Compile the rule of `UnicodeWords` over character classes."""
     where = character_table().where
     letter = where(lambda kind, _: kind == "L")
     mark = where(lambda kind, _: kind == "M")

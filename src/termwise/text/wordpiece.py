@@ -99,6 +99,12 @@ class WordPieceAnalyzer:
             int, self.vocabulary.number(self._assembled.tokenizer.model.unk_token)
         )  # checked when it was read
 
+    @property
+    def tokenizer_json(self) -> str:
+        """The tokenizer in the format of a ``tokenizer.json``."""
+        content: str = self._assembled.tokenizer.to_str()
+        return content
+
     @classmethod
     def shipped(cls, *, name: str = "wordpiece") -> WordPieceAnalyzer:
         """Make an analyzer with the uncased BERT vocabulary that ships with the package."""

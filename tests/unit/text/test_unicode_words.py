@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from termwise.text import UnicodeWords
 from termwise.text.characters import character_table, classify
-from termwise.text.tokenizer import _word
+from termwise.text.tokenizer import unicode_word
 
 tokenizer = UnicodeWords()
 ascii_text = st.text(st.sampled_from("aZ09'_-. \n\x00") | st.characters(max_codepoint=127))
@@ -64,5 +64,5 @@ def test_the_rule_by_hand(text):
 @settings(deadline=None)
 @given(ascii_text)
 def test_the_short_cut_for_ascii_is_the_rule(text):
-    assert tokenizer.spans(text) == [word.span() for word in _word().finditer(classify(text))]
+    assert tokenizer.spans(text) == [word.span() for word in unicode_word().finditer(classify(text))]
     assert tokenizer.words(text) == [text[start:end] for start, end in tokenizer.spans(text)]
