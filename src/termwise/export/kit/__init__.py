@@ -1,0 +1,1 @@
+"""Programs of the query kit, which are copied into its folder and run without termwise."""
