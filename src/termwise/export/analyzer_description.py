@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -177,9 +177,7 @@ def _with_extra(classes: Numbers, *wanted: int) -> set[int]:
 def _with_properties(classes: Numbers, names: Iterable[str]) -> set[int]:
     properties = character_table().properties
     return {
-        number
-        for number in np.unique(classes).tolist()
-        if not properties[number % _EXTRA].isdisjoint(names)
+        number for number in np.unique(classes).tolist() if not properties[number % _EXTRA].isdisjoint(names)
     }
 
 
@@ -381,9 +379,7 @@ def _normal_forms(settings: str) -> dict[str, Any]:
         values[ord(char)] = value
     values[ord("|")] = ALONE
     marks = sorted(char for char in kept if unicodedata.combining(char))
-    order = {
-        char: unicodedata.combining(char) for char in marks if _is_sorted_with_others(normalizer, char)
-    }
+    order = {char: unicodedata.combining(char) for char in marks if _is_sorted_with_others(normalizer, char)}
     return {"forms": _ranges(values), "mapped": mapped, "order": order}
 
 

@@ -257,7 +257,7 @@ def compare_rankings(ours: Ranking, theirs: Ranking) -> RankingComparison:
         identical,
         len(common) / len(expected) if expected else 1.0,
         max(differences, default=0.0),
-        _tau([expected[doc_id] for doc_id in common]),
+        _tau([expected[doc_id] for doc_id in common], [seen[doc_id] for doc_id in common]),
     )
 
 
@@ -266,13 +266,13 @@ def _relative(one: float, other: float) -> float:
     return abs(one - other) / largest if largest else 0.0
 
 
-def _tau(scores: Sequence[float]) -> float:
-    """Return Kendall's tau-b of the order of a ranking and the scores of its documents; 1 for fewer than two."""
+def _tau(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """Return Kendall's tau-b of two lists of scores of the same documents; 1 if either list has equal scores only."""
     from scipy.stats import kendalltau
 
-    if len(set(scores)) < 2:
+    if len(set(ours)) < 2 or len(set(theirs)) < 2:
         return 1.0
-    return float(kendalltau(np.arange(len(scores), 0, -1), scores).statistic)
+    return float(kendalltau(ours, theirs).statistic)
 
 
 def _overlap(one: Ranking, other: Ranking) -> float:

@@ -152,7 +152,9 @@ class _Part:
             number = self._numbers.get(token)
             if number is not None and token != self._settings["unknown"]:
                 counts[number] = counts.get(number, 0) + 1
-        row = {number: weight for number, count in counts.items() if (weight := self._weight(number, count)) > 0}
+        row = {
+            number: weight for number, count in counts.items() if (weight := self._weight(number, count)) > 0
+        }
         if row and self._settings["background"]:
             row[self._settings["terms"]] = sum(row.values())
         return [

@@ -50,7 +50,7 @@ def search_sql(
                 continue
             largest = f"max({product('vector', part['vector'])})"
             tables.append(
-                f"{field} AS (SELECT position, {largest} AS s FROM {field}_vectors GROUP BY position)"
+                f"{field}_scores AS (SELECT position, {largest} AS s FROM {field}_vectors GROUP BY position)"
             )
         else:
             if not part["numbers"]:
@@ -59,23 +59,25 @@ def search_sql(
             impact = "CAST(p.impact AS BIGINT)" if described[part["name"]]["integer"] else "p.impact"
             tables += [
                 f"{field}_query(term, weight) AS (VALUES {weights})",
-                f"{field} AS (SELECT p.position, sum({impact} * q.weight) AS s FROM {field}_postings p "
+                f"{field}_scores AS (SELECT p.position, sum({impact} * q.weight) AS s FROM {field}_postings p "
                 f"JOIN {field}_query q ON q.term = p.term GROUP BY p.position)",
             ]
         biased = part["kind"] == "sparse" and described[part["name"]]["bias"]
         bias = f" + {part['background']!r} * {real(f'd.{field}_bias')}" if biased else ""
-        terms.append(f"{real(repr(float(part['coefficient'])))} * ({real(f'coalesce({field}.s, 0)')}{bias})")
+        terms.append(
+            f"{real(repr(float(part['coefficient'])))} * ({real(f'coalesce({field}_scores.s, 0)')}{bias})"
+        )
         fields.append(field)
     if not fields:
         return None
-    conditions = f"({' OR '.join(f'{field}.position IS NOT NULL' for field in fields)})"
+    conditions = f"({' OR '.join(f'{field}_scores.position IS NOT NULL' for field in fields)})"
     constant = float(query["constant"])
     score = " + ".join([*terms, *([real(repr(constant))] if constant else [])])
     return (
         "WITH "
         + ",\n".join(tables)
         + f"\nSELECT d.doc_id, {score} AS score FROM documents d\n"
-        + "\n".join(f"LEFT JOIN {field} ON {field}.position = d.position" for field in fields)
+        + "\n".join(f"LEFT JOIN {field}_scores ON {field}_scores.position = d.position" for field in fields)
         + f"\nWHERE {conditions}{f' AND ({where})' if where else ''}\nORDER BY score DESC, d.position LIMIT {int(k)}"
     )
 
