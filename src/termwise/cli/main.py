@@ -61,6 +61,10 @@ SECTIONS: dict[str, dict[str, str]] = {
         "fuse-indexes": "Fuse indexes into one index, or into a mixture.",
         "tune": "Tune a translation table and its fusion weight.",
     },
+    "Export": {
+        "export": "Export an index or a mixture to another engine.",
+        "export-check": "Compare the results of an export with those of its index.",
+    },
     "Measure": {
         "evaluate": "Evaluate runs against judgments.",
         "compare": "Compare runs with paired tests.",

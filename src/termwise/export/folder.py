@@ -7,6 +7,7 @@
     README.md         how to load and search, and what is exact
     client.py         loads the data and searches, without termwise (targets with an engine)
     engine.py         the part of it that is specific to the engine
+    schema/           mappings, statements that create tables, templates of queries
     data/             documents, postings, vectors
     query_kit/        encodes queries in front of the engine
     state/            identifiers and fingerprints of the exported documents, for the export of changes
@@ -36,7 +37,10 @@ FORMAT = "termwise-export"
 VERSION = 1
 
 NAMES = frozenset(
-    {NAME, WORK, "README.md", "client.py", "engine.py", "data", "query_kit", "state", "changes"}
+    {
+        *(NAME, WORK, "README.md", "client.py", "engine.py", "linear_sql.py"),
+        *("schema", "data", "query_kit", "state", "changes"),
+    }
 )
 """Names in the folder."""
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 TARGETS: dict[str, tuple[str, str]] = {
     "duckdb": ("duckdb", "Duckdb"),
+    "postgresql": ("postgresql", "Postgresql"),
     "sqlite": ("sqlite", "Sqlite"),
 }
 """Module and class of each target by name."""

@@ -1,0 +1,257 @@
+"""PostgreSQL: pieces for COPY, and the SQL that creates the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, BinaryIO, ClassVar, final
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.attributes import Schema
+from termwise.attributes.field_types import FieldType
+from termwise.errors import DataError, ParameterError
+from termwise.export.folder import ExportFolder
+from termwise.export.source import Batch, ExportSource
+from termwise.export.target import Statement, dense_parts, pieces
+from termwise.export.targets.sql import (
+    attribute_column,
+    attribute_statements,
+    changes_sql,
+    document_rows,
+    filter_sql,
+    tables_sql,
+)
+from termwise.fast_dataclass import dataclass
+from termwise.filters import Filter
+from termwise.index.reader import ImpactRows
+from termwise.progress import Progress
+from termwise.records import AttributeValue
+from termwise.settings import TypedSettings
+from termwise.vectors import DocumentVectors
+
+LONGEST_NAME = 63
+"""Bytes of a name; PostgreSQL cuts longer ones."""
+
+_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_TRAILER = b"\xff\xff"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+
+
+class PostgresqlDialect:
+    """SQL of PostgreSQL."""
+
+    types: Mapping[FieldType, str] = {
+        "boolean": "BOOLEAN",
+        "integer": "BIGINT",
+        "float": "DOUBLE PRECISION",
+        "date": "TIMESTAMPTZ",
+        "keyword": "TEXT",
+        "keywords": "TEXT[]",
+    }
+
+    def attribute(self, kind: FieldType, value: AttributeValue) -> Any:
+        """Return the value of an attribute, without NUL characters, which PostgreSQL does not store."""
+        if isinstance(value, str):
+            return value.replace("\0", "�")
+        return tuple(each.replace("\0", "�") for each in value) if isinstance(value, tuple) else value
+
+    def literal(self, value: Any) -> str:
+        """Return the literal of a value."""
+        if value is None:
+            return "NULL"
+        if isinstance(value, tuple):
+            return f"ARRAY[{', '.join(map(self.literal, value))}]::TEXT[]"
+        if isinstance(value, datetime):
+            return f"'{value.isoformat()}'::TIMESTAMPTZ"
+        if isinstance(value, str):
+            return "'" + value.replace("\0", "�").replace("'", "''") + "'"
+        return f"{value!r}::DOUBLE PRECISION" if isinstance(value, float) else repr(value)
+
+    def vector(self, numbers: npt.NDArray[np.float32]) -> str:
+        """Return the literal of a vector of pgvector."""
+        return f"'[{','.join(map(repr, numbers.tolist()))}]'"
+
+    def date(self, microseconds: int) -> str:
+        """Return the literal of a point in time."""
+        return f"'{(_EPOCH + timedelta(microseconds=microseconds)).isoformat()}'::TIMESTAMPTZ"
+
+    def compared(self, text: str) -> str:
+        """Return an expression that is compared by code points."""
+        return f'{text} COLLATE "C"'
+
+    def any_of(self, column: str, condition: str) -> str:
+        """Return whether a value ``v`` of an array fulfils a condition."""
+        return f"EXISTS (SELECT 1 FROM unnest({column}) AS v WHERE {condition})"
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Postgresql(TypedSettings):
+    """Target ``postgresql``.
+
+    Parameters
+    ----------
+    schema : str
+        Schema of the tables.
+    """
+
+    schema: str = "termwise"
+
+    called: ClassVar[str] = "setting of the target postgresql"
+    name: ClassVar[str] = "postgresql"
+    title: ClassVar[str] = "PostgreSQL"
+    engine: ClassVar[str] = "postgresql.py"
+    helpers: ClassVar[tuple[str, ...]] = ("linear_sql.py",)
+    extra: ClassVar[str] = "postgresql"
+
+    def check(self, source: ExportSource) -> None:
+        """Refuse names that PostgreSQL would cut."""
+        names = [attribute_column(name)[1:-1] for name in source.schema]
+        names += [f"{part.field}_postings_position" for part in source.parts] + [self.schema]
+        for name in names:
+            if not 0 < len(name.encode()) <= LONGEST_NAME or "\0" in name:
+                raise ParameterError(
+                    f"a name in PostgreSQL has 1 to {LONGEST_NAME} bytes, and none is NUL",
+                    facts=[("name", name), ("bytes", len(name.encode()))],
+                )
+
+    def write(self, source: ExportSource, folder: ExportFolder, progress: Progress) -> None:
+        """Write the pieces and the SQL."""
+        dialect = PostgresqlDialect()
+        tables = tables_sql(source, dialect, vector="vector({})".format, keys=False)
+        quoted = self.schema.replace('"', '""')
+        schema = [f'CREATE SCHEMA IF NOT EXISTS "{quoted}"']
+        schema += ["CREATE EXTENSION IF NOT EXISTS vector"] if dense_parts(source) else []
+        schema += [
+            each.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ")
+            for each in ("CREATE TABLE export_pieces (name TEXT PRIMARY KEY)", *tables)
+        ]
+        folder.write("schema/tables.sql", "".join(f"{each};\n" for each in schema))
+        folder.write("schema/indexes.sql", "".join(f"{each};\n" for each in _indexes(source)))
+        for number, _, batches in pieces(source, progress):
+            name = f"data/{{}}/{number:05}.{{}}"
+            last = name.format(_table(source, -1), "bin")
+            if folder.finished(last):
+                continue
+            kept = list(batches)
+            with folder.piece(name.format("documents", "tsv")) as file:
+                for batch in kept:
+                    rows = document_rows(batch, source, dialect)
+                    file.write("".join(map(_line, rows)).encode())
+            for place in range(len(source.parts)):
+                with folder.piece(name.format(_table(source, place), "bin")) as file:
+                    file.write(_HEADER)
+                    for batch in kept:
+                        _write_rows(batch, place, source, file)
+                    file.write(_TRAILER)
+
+    def write_changes(
+        self,
+        rows: Iterator[Batch],
+        deleted: Sequence[str],
+        source: ExportSource,
+        folder: ExportFolder,
+        at: str,
+    ) -> None:
+        """Write the changes as statements of SQL."""
+        with folder.piece(f"{at}/changes.sql") as file:
+            for statement in changes_sql(rows, deleted, source, PostgresqlDialect()):
+                file.write(statement.encode())
+
+    def describe(self, source: ExportSource) -> dict[str, Any]:
+        """Return nothing: the statements are in schema."""
+        return {}
+
+    def statements(self, source: ExportSource) -> list[Statement]:
+        """Return what is exact."""
+        vectors = [
+            Statement("vectors", True, "pgvector multiplies in 32 bits: scores differ by less than 1e-5")
+        ]
+        return [
+            Statement(
+                "weights", True, "impacts are stored as whole numbers, and sums of whole numbers are exact"
+            ),
+            *(vectors if dense_parts(source) else []),
+            Statement("order", True, "documents with equal scores are in the order of the index"),
+            *attribute_statements(source),
+            Statement(
+                "texts", True, "except that a NUL character becomes U+FFFD, because PostgreSQL stores none"
+            ),
+        ]
+
+    def filter(self, filter: Filter, schema: Schema) -> str:
+        """Return a condition on the columns of ``documents d``."""
+        return filter_sql(filter, schema, PostgresqlDialect())
+
+
+def _table(source: ExportSource, place: int) -> str:
+    part = source.parts[place]
+    return f"{part.field}_{'postings' if part.kind == 'sparse' else 'vectors'}"
+
+
+def _indexes(source: ExportSource) -> Iterator[str]:
+    for place, part in enumerate(source.parts):
+        table = _table(source, place)
+        if part.kind == "sparse":
+            yield f"CREATE INDEX IF NOT EXISTS {table}_term ON {table} (term, position) INCLUDE (impact)"
+        else:
+            yield f"CREATE INDEX IF NOT EXISTS {table}_position ON {table} (position)"
+        yield f"VACUUM (ANALYZE) {table}"
+    yield "VACUUM (ANALYZE) documents"
+
+
+def _line(values: Sequence[Any]) -> str:
+    """Return a row in the text form of COPY."""
+    if any("\0" in each for each in values[1:3]):
+        raise DataError(
+            "PostgreSQL stores no NUL character, and an identifier has one", facts=[("doc_id", values[1])]
+        )
+    return "\t".join(map(_text, values)) + "\n"
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "\\N"
+    if isinstance(value, bool):
+        return "t" if value else "f"
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, tuple):
+        inner = ",".join('"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"' for each in value)
+        return f"{{{inner}}}".translate(_ESCAPES)
+    if isinstance(value, str):
+        return value.replace("\0", "�").translate(_ESCAPES)
+    return repr(value)
+
+
+def _write_rows(batch: Batch, place: int, source: ExportSource, file: BinaryIO) -> None:
+    """Write the postings or vectors of a batch in the binary form of COPY."""
+    found = batch.rows[place]
+    owners = np.repeat(batch.positions, np.diff(found.indptr))
+    columns: list[tuple[str, Any, Any]]
+    if isinstance(found, ImpactRows):
+        number = ">i4" if source.parts[place].is_exact_integer else ">f8"
+        columns = [
+            ("term", ">i4", found.terms),
+            ("position", ">i4", owners),
+            ("impact", number, found.impacts),
+        ]
+    else:
+        assert isinstance(found, DocumentVectors), "weights or vectors"
+        values = np.zeros(
+            len(owners),
+            dtype=[("dimensions", ">i2"), ("unused", ">i2"), ("numbers", ">f4", (found.dimensions,))],
+        )
+        values["dimensions"], values["numbers"] = found.dimensions, found.matrix()
+        columns = [("position", ">i4", owners), ("vector", values.dtype, values)]
+    kinds: list[Any] = [("fields", ">i2")]
+    for name, kind, _ in columns:
+        kinds += [(f"{name}_length", ">i4"), (name, kind)]
+    rows = np.zeros(len(owners), dtype=kinds)
+    rows["fields"] = len(columns)
+    for name, kind, column in columns:
+        rows[f"{name}_length"], rows[name] = np.dtype(kind).itemsize, column
+    file.write(rows.tobytes())
