@@ -23,7 +23,7 @@ class Postings(NamedTuple):
     Attributes
     ----------
     terms : ndarray of shape (n,), int32
-        Term of each posting, ascending.
+        Term of each posting, ascending; its rank, if the terms were given one.
     positions : ndarray of shape (n,), int32
         Row of each posting, ascending for each term.
     impacts : ndarray of shape (n,), int32 (float32 in a float index)
@@ -35,14 +35,21 @@ class Postings(NamedTuple):
 
 
 def postings_by_term(
-    part: ExportPart, *, at_once: int = AT_ONCE, progress: Progress = no_progress
+    part: ExportPart,
+    *,
+    ranks: npt.NDArray[np.int32] | None = None,
+    at_once: int = AT_ONCE,
+    progress: Progress = no_progress,
 ) -> Iterator[Postings]:
     """Yield the postings of a sparse part by term, in blocks of consecutive terms.
 
-    The rows are read once for each block, so memory is bounded by `at_once` and the largest posting list.
+    The rows are read once for each block, so memory is bounded by `at_once` and the largest posting list. `ranks` has the
+    place of each term in another order than that of the numbers.
     """
     index = part.index
     frequencies = index.document_frequencies
+    if ranks is not None:
+        frequencies = frequencies[np.argsort(ranks)]
     ends = np.cumsum(frequencies)
     rows = len(index)
     first = 0
@@ -58,13 +65,14 @@ def postings_by_term(
         for begin in range(0, rows, BATCH * 8):
             ordinals = np.arange(begin, min(begin + BATCH * 8, rows), dtype=np.int64)
             found = index.impacts(ordinals)
+            numbers = found.terms if ranks is None else ranks[found.terms]
             owners = np.repeat(ordinals, np.diff(found.indptr))
             kept = (
                 slice(None)
                 if size == int(ends[-1])
-                else np.flatnonzero((found.terms >= first) & (found.terms < last))
+                else np.flatnonzero((numbers >= first) & (numbers < last))
             )
-            chosen = found.terms[kept]
+            chosen = numbers[kept]
             stop = filled + len(chosen)
             terms[filled:stop], positions[filled:stop] = chosen, owners[kept]
             impacts[filled:stop] = found.impacts[kept]

@@ -436,9 +436,7 @@ class Index:
             for segment, places, rows in self.segments.by_segment(ordinals)
             if segment.vectors is not None
         ]
-        lengths = np.zeros(len(ordinals), dtype=np.int64)
-        for vectors, places, rows in parts:
-            lengths[places] = vectors.window_bounds(rows)[1]
+        lengths = self.window_counts(ordinals)
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         numbers = np.empty((int(indptr[-1]), record.dimensions), dtype=np.int8)
         scales = np.empty(len(numbers), dtype=np.float32)
@@ -451,6 +449,14 @@ class Index:
             return DocumentVectors(indptr, numbers, scales)
         except WeightError as error:
             raise corrupt(parts[0][0].path, None, error.facts[0][1], "another number") from None
+
+    def window_counts(self, ordinals: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the number of vectors of several documents; positions must be in range."""
+        counts = np.zeros(len(ordinals), dtype=np.int64)
+        for segment, places, rows in self.segments.by_segment(ordinals):
+            if segment.vectors is not None:
+                counts[places] = segment.vectors.window_bounds(rows)[1]
+        return counts
 
     @cached_property
     def mean_direction(self) -> npt.NDArray[np.float64]:

@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from termwise.export.target import Target
 
 TARGETS: dict[str, tuple[str, str]] = {
+    "ciff": ("ciff", "Ciff"),
     "duckdb": ("duckdb", "Duckdb"),
+    "jsonl": ("jsonl", "Jsonl"),
+    "numpy": ("numpy", "Numpy"),
+    "pisa": ("pisa", "Pisa"),
     "postgresql": ("postgresql", "Postgresql"),
     "sqlite": ("sqlite", "Sqlite"),
 }

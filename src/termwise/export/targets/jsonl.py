@@ -1,0 +1,135 @@
+"""JSON lines of term weights, as SPLADE, Seismic and the model ``vectors`` of termwise read them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO, ClassVar, Literal, final
+
+from termwise.attributes import Schema
+from termwise.errors import ParameterError
+from termwise.export.folder import ExportFolder
+from termwise.export.json_weights import BACKGROUND, JsonWeights
+from termwise.export.source import Batch, ExportSource
+from termwise.export.target import Statement, pieces, refuse_several, refuse_vectors
+from termwise.fast_dataclass import dataclass
+from termwise.filters import Filter
+from termwise.index.reader import ImpactRows
+from termwise.progress import Progress
+from termwise.settings import TypedSettings
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Jsonl(TypedSettings):
+    """Target ``jsonl``: ``{"id": ..., "contents": ..., "vector": {token: weight}}`` in each line.
+
+    Parameters
+    ----------
+    weights : {"real", "impacts"}
+        Real weights, or the whole numbers that the index stores.
+    compress : bool
+        Compress the files with gzip.
+    """
+
+    weights: Literal["real", "impacts"] = "real"
+    compress: bool = False
+
+    called: ClassVar[str] = "setting of the target jsonl"
+    name: ClassVar[str] = "jsonl"
+    title: ClassVar[str] = "JSON lines of term weights"
+    engine: ClassVar[str] = ""
+    helpers: ClassVar[tuple[str, ...]] = ()
+    extra: ClassVar[str] = ""
+
+    def check(self, source: ExportSource) -> None:
+        """Refuse vectors and mixtures."""
+        refuse_several(self.title, source)
+        refuse_vectors(self.title, source)
+
+    def write(self, source: ExportSource, folder: ExportFolder, progress: Progress) -> None:
+        """Write the pieces."""
+        writer = self._writer(source)
+        for number, _, batches in pieces(source, progress):
+            name = f"data/{number:05}.jsonl{'.gz' if self.compress else ''}"
+            if folder.finished(name):
+                continue
+            with folder.piece(name) as file:
+                self._write(batches, writer, source, file)
+
+    def _writer(self, source: ExportSource) -> JsonWeights:
+        scale = source.parts[0].index.manifest.quantiser.scale
+        real = self.weights == "real"
+        return JsonWeights(source.parts[0], lambda impact: f"{impact * scale:.9g}" if real else repr(impact))
+
+    def _write(
+        self, batches: Iterator[Batch], writer: JsonWeights, source: ExportSource, file: BinaryIO
+    ) -> None:
+        (part,) = source.parts
+        quantiser = part.index.manifest.quantiser
+        unit = quantiser.scale / 2**quantiser.bias_bits if self.weights == "real" else 1
+        out: Any = (
+            gzip.GzipFile(fileobj=file, mode="wb", compresslevel=1, mtime=0, filename="")
+            if self.compress
+            else file
+        )
+        for batch in batches:
+            (found,) = batch.rows
+            assert isinstance(found, ImpactRows), "the index has no vectors"
+            lines = []
+            for row, vector in enumerate(writer.rows(found)):
+                if part.has_bias and found.biases[row]:
+                    bias = f"{json.dumps(BACKGROUND)}:{found.biases[row].item() * unit:.9g}"
+                    vector = vector[:-1] + (", " if len(vector) > 2 else "") + bias + "}"
+                text = (
+                    ""
+                    if batch.texts is None
+                    else f'"contents": {json.dumps(batch.texts[row], ensure_ascii=False)}, '
+                )
+                lines.append(
+                    f'{{"id": {json.dumps(batch.ids[row], ensure_ascii=False)}, {text}"vector": {vector}}}\n'
+                )
+            out.write("".join(lines).encode())
+        if self.compress:
+            out.close()
+
+    def write_changes(
+        self,
+        rows: Iterator[Batch],
+        deleted: Sequence[str],
+        source: ExportSource,
+        folder: ExportFolder,
+        at: str,
+    ) -> None:
+        """Write changed rows in the form of the pieces, and the deleted identifiers as JSON strings."""
+        with folder.piece(f"{at}/changed.jsonl{'.gz' if self.compress else ''}") as file:
+            self._write(rows, self._writer(source), source, file)
+        folder.write(f"{at}/deleted.jsonl", "".join(f"{json.dumps(each)}\n" for each in deleted))
+
+    def describe(self, source: ExportSource) -> dict[str, Any]:
+        """Return the scale of the impacts."""
+        return {"scale": source.parts[0].index.manifest.quantiser.scale}
+
+    def statements(self, source: ExportSource) -> list[Statement]:
+        """Return what is exact."""
+        reason = (
+            "weights are impacts times the scale of the index, with nine digits"
+            if self.weights == "real"
+            else "weights are the whole numbers that the index stores"
+        )
+        lines = [Statement("weights", True, reason)]
+        if source.parts[0].has_bias:
+            lines.append(Statement("document bias", True, f"it is the weight of the token {BACKGROUND}"))
+        if source.schema:
+            lines.append(Statement("attributes", False, "the form has none"))
+        return lines
+
+    def filter(self, filter: Filter, schema: Schema) -> Any:
+        """Raise an error: the form has no filters."""
+        raise no_filters(self.title)
+
+
+def no_filters(title: str) -> ParameterError:
+    """Return the error for a filter in a form without attributes."""
+    return ParameterError(f"{title}: there are no attributes, and no filters")
