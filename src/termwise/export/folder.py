@@ -39,7 +39,7 @@ VERSION = 1
 NAMES = frozenset(
     {
         *(NAME, WORK, "README.md", "client.py", "engine.py", "linear_sql.py"),
-        *("schema", "data", "query_kit", "state", "changes"),
+        *("schema", "lucene", "data", "query_kit", "state", "changes"),
     }
 )
 """Names in the folder."""

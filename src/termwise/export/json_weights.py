@@ -10,9 +10,6 @@ from typing import final
 from termwise.export.source import ExportPart
 from termwise.index.reader import ImpactRows
 
-BACKGROUND = "[background]"
-"""Token of the document bias in targets without a place for it; no analyzer makes it."""
-
 
 @final
 class JsonWeights:

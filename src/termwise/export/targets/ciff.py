@@ -22,7 +22,6 @@ import numpy.typing as npt
 from termwise.attributes import Schema
 from termwise.errors import ParameterError
 from termwise.export.folder import ExportFolder
-from termwise.export.json_weights import BACKGROUND
 from termwise.export.postings import postings_by_term
 from termwise.export.source import Batch, ExportSource
 from termwise.export.target import Statement, refuse_float, refuse_several, refuse_vectors
@@ -33,6 +32,7 @@ from termwise.fixes import Fix
 from termwise.index.reader import ImpactRows
 from termwise.progress import Progress
 from termwise.settings import TypedSettings
+from termwise.text.vocabulary import BACKGROUND
 
 _WHOLE_MESSAGE = 2
 """Wire type of strings and messages."""

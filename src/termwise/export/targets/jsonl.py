@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, ClassVar, Literal, final
 from termwise.attributes import Schema
 from termwise.errors import ParameterError
 from termwise.export.folder import ExportFolder
-from termwise.export.json_weights import BACKGROUND, JsonWeights
+from termwise.export.json_weights import JsonWeights
 from termwise.export.source import Batch, ExportSource
 from termwise.export.target import Statement, pieces, refuse_several, refuse_vectors
 from termwise.fast_dataclass import dataclass
@@ -18,6 +18,7 @@ from termwise.filters import Filter
 from termwise.index.reader import ImpactRows
 from termwise.progress import Progress
 from termwise.settings import TypedSettings
+from termwise.text.vocabulary import BACKGROUND
 
 
 @final

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from termwise.attributes import Schema
 from termwise.errors import DataError
 from termwise.export.folder import ExportFolder
-from termwise.export.json_weights import BACKGROUND
 from termwise.export.postings import postings_by_term
 from termwise.export.source import Batch, ExportSource
 from termwise.export.target import Statement, refuse_float, refuse_several, refuse_vectors
@@ -27,6 +26,7 @@ from termwise.fast_dataclass import dataclass
 from termwise.filters import Filter
 from termwise.index.reader import ImpactRows
 from termwise.progress import Progress
+from termwise.text.vocabulary import BACKGROUND
 
 
 @final

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from termwise.export.target import Target
 
 TARGETS: dict[str, tuple[str, str]] = {
+    "anserini": ("anserini", "Anserini"),
     "ciff": ("ciff", "Ciff"),
     "duckdb": ("duckdb", "Duckdb"),
     "jsonl": ("jsonl", "Jsonl"),
