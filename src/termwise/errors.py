@@ -24,6 +24,7 @@
     │       ├── NewerFormatError           written by a later version
     │       └── CorruptIndexError          truncated or damaged
     ├── StorageError               3   the disk is full, read-only or fails
+    ├── EngineError                3   another search engine cannot be reached, or refuses a request
     ├── IndexLockedError           3   another process is writing this index
     ├── DivergedError              3   training reached numbers that are not finite
     ├── MissingExtraError          4   an optional dependency is not installed
@@ -319,6 +320,13 @@ class StorageError(TermwiseError):
     """The disk is full, read-only, or fails for another reason."""
 
     slug = "storage"
+    exit_code = 3
+
+
+class EngineError(TermwiseError):
+    """Another search engine cannot be reached, or refuses a request."""
+
+    slug = "engine"
     exit_code = 3
 
 

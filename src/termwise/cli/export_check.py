@@ -51,11 +51,8 @@ def command(
     judged = None if qrels is None else list(read_qrels(qrels))
     asked = list(read_queries(queries))
     if load:
-        engine = open_engine(export, at)
-        try:
+        with open_engine(export, at) as engine:
             engine.load(note_line)
-        finally:
-            engine.close()
     with progress_bar() as progress:
         found = check_export(
             folder, export, asked, at=at, k=k, filter=filter, qrels=judged, progress=progress

@@ -13,6 +13,7 @@ _COMMANDS = {
     "build_graph": "build-graph DIR",
     "build_index": "index COLLECTION --out DIR",
     "convert_checkpoint": "train convert FOLDER --out DIR",
+    "export_index": "export DIR --to TARGET --out DIR",
     "families": "probe --list --suite all",
     "fuse": "fuse RUN RUN --out FILE",
     "learn": "learn-weights RUN RUN --qrels FILE --out FILE",
@@ -33,13 +34,19 @@ _COMMANDS = {
 _OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in (  # noqa: SIM905
-        "alpha analyzer approximate attributes base candidates centred chunk collapse collapse_size collection "
+        "alpha analyzer approximate at attributes base candidates centred chunk collapse collapse_size collection "
         "confidence data delta device documents encoding expansion_terms facets fail_if feedback fields "
         "floors_from folds fuzzy index judged kind level measure memory method missing model "
         "normalise out overwrite port precision prefix qrels queries resamples resume role run scorer "
-        "separator settings store_text table teacher threads validation weights"
+        "separator settings since store_text table teacher threads validation weights"
     ).split()
-} | {"output": "--out", "providers": "--provider", "expansion": "--expand-with", "scaling": "--normalise"}
+} | {
+    "output": "--out",
+    "providers": "--provider",
+    "scales": "--scale",
+    "expansion": "--expand-with",
+    "scaling": "--normalise",
+}
 """Arguments with a separate option; all others are given with ``--set``."""
 
 _WITHOUT_OPTION = {"ranges"}

@@ -5,14 +5,23 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol, final
 
 import numpy as np
 
-from termwise.errors import CorruptIndexError, MissingExtraError, MissingFileError, ParameterError
+from termwise.display.safe_text import error_text
+from termwise.errors import (
+    CorruptIndexError,
+    EngineError,
+    MissingExtraError,
+    MissingFileError,
+    ParameterError,
+    TermwiseError,
+)
 from termwise.evaluate import evaluate
 from termwise.export.folder import NAME
 from termwise.export.linear_form import LinearForm
@@ -44,6 +53,9 @@ class Engine(Protocol):
 
     def load(self, say: Any) -> None:
         """Load the data."""
+
+    def update(self, changes: Path, say: Any) -> None:
+        """Load what changed."""
 
     def search(self, query: Mapping[str, Any], k: int, filter: Any = None) -> list[tuple[str, float]]:
         """Return identifiers and scores of the best documents for a query of the query kit."""
@@ -178,21 +190,16 @@ def check_export(
         condition = as_filter(filter, source.schema)
         translated = kind.filter(kind, condition, source.schema)  # type: ignore[arg-type]
     kit = program(exported / "query_kit" / "query_kit.py").QueryKit(exported / "query_kit")
-    engine = open_engine(exported, at)
     ours, theirs, native = [], [], []
-    try:
+    with open_engine(exported, at) as engine:
         for number, query in enumerate(asked):
             ours.append(_named(form.rank(query.text, k=k, filter=condition), query))
-            found = engine.search(kit.query(query.text), k, translated)
-            theirs.append(
-                Ranking([doc_id for doc_id, _ in found], [score for _, score in found], query.query_id)
-            )
+            theirs.append(engine.search(kit.query(query.text), k, translated))
             if source.is_mixture:
                 native.append(_named(source.searcher.rank(query.text, k=k, filter=condition), query))
             progress("compare", number + 1, len(asked))
-    finally:
-        engine.close()
     compared = [compare_rankings(one, other) for one, other in zip(ours, theirs, strict=True)]
+    ranked = [_in_order(found, query) for found, query in zip(theirs, asked, strict=True)]
 
     def value(rankings: Sequence[Ranking]) -> float | None:
         if qrels is None or not rankings:
@@ -208,10 +215,10 @@ def check_export(
         tau=float(np.mean([each.tau for each in compared])),
         measure=MEASURE,
         termwise_value=value(ours),
-        engine_value=value(theirs),
+        engine_value=value(ranked),
         native_overlap=None
         if not native
-        else float(np.mean([_overlap(one, other) for one, other in zip(native, theirs, strict=True)])),
+        else float(np.mean([_overlap(one, other) for one, other in zip(native, ranked, strict=True)])),
         native_value=value(native),
         differing=tuple(
             query.query_id for query, each in zip(asked, compared, strict=True) if not each.identical
@@ -230,30 +237,28 @@ class RankingComparison:
     tau: float
 
 
-def compare_rankings(ours: Ranking, theirs: Ranking) -> RankingComparison:
-    """Compare a ranking with the expected one, whose documents with equal scores may have any order.
+def compare_rankings(ours: Ranking, theirs: Sequence[tuple[str, float]]) -> RankingComparison:
+    """Compare the results of an engine with a ranking, whose documents with equal scores may have any order.
 
     Documents at the end of the ranking whose score equals the last one are exchangeable, too.
 
     Examples
     --------
     >>> ours = Ranking(["a", "b", "c"], [2.0, 1.0, 1.0])
-    >>> compare_rankings(ours, Ranking(["a", "c", "b"], [2.0, 1.0, 1.0])).identical
+    >>> compare_rankings(ours, [("a", 2.0), ("c", 1.0), ("b", 1.0)]).identical
     True
-    >>> compare_rankings(ours, Ranking(["b", "a", "c"], [2.0, 1.0, 1.0])).identical
+    >>> compare_rankings(ours, [("b", 2.0), ("a", 1.0), ("c", 1.0)]).identical
     False
     """
     expected = dict(zip(ours.doc_ids, ours.scores.tolist(), strict=True))
-    seen = dict(zip(theirs.doc_ids, theirs.scores.tolist(), strict=True))
+    seen = dict(theirs)
     common = [doc_id for doc_id in seen if doc_id in expected]
     unit = max(map(abs, expected.values()), default=0.0) or 1.0
     differences = [abs(expected[doc_id] - seen[doc_id]) / unit for doc_id in common]
     last = ours.scores[-1] if len(ours.scores) else 0.0
-    identical = len(seen) == len(expected) and all(
+    identical = len(theirs) == len(seen) == len(expected) and all(
         abs(expected.get(doc_id, last) - score) <= TIE * unit and abs(score - found) <= NEAR * unit
-        for doc_id, score, found in zip(
-            theirs.doc_ids, ours.scores.tolist(), theirs.scores.tolist(), strict=False
-        )
+        for (doc_id, found), score in zip(theirs, ours.scores.tolist(), strict=False)
     )
     return RankingComparison(
         identical,
@@ -270,6 +275,11 @@ def _tau(ours: Sequence[float], theirs: Sequence[float]) -> float:
     if len(set(ours)) < 2 or len(set(theirs)) < 2:
         return 1.0
     return float(kendalltau(ours, theirs).statistic)
+
+
+def _in_order(found: Sequence[tuple[str, float]], query: Query) -> Ranking:
+    """Return the ranking of the results of an engine in its order, whatever its scores are."""
+    return Ranking([doc_id for doc_id, _ in found], np.arange(len(found), 0, -1), query.query_id)
 
 
 def _overlap(one: Ranking, other: Ranking) -> float:
@@ -300,8 +310,9 @@ def opened_export(folder: Path) -> tuple[dict[str, Any], Path]:
     return description, folder.resolve()
 
 
-def open_engine(folder: Path, at: str | None) -> Engine:
-    """Open the engine of an export.
+@contextmanager
+def open_engine(folder: Path, at: str | None) -> Iterator[Engine]:
+    """Open the engine of an export, and close it at the end.
 
     Raises
     ------
@@ -309,6 +320,8 @@ def open_engine(folder: Path, at: str | None) -> Engine:
         If the target is a file format.
     MissingExtraError
         If the library of the engine is missing.
+    EngineError
+        If the engine cannot be reached, or refuses a request, also inside the context.
     """
     description, folder = opened_export(folder)
     kind = target_class(description["target"])
@@ -317,11 +330,30 @@ def open_engine(folder: Path, at: str | None) -> Engine:
             f"{kind.title} is a file format, and no engine searches there",
             facts=[("export", folder), ("target", kind.name)],
         )
+    facts = [("engine", kind.title), ("at", at or "the default of engine.py"), ("export", folder)]
+    engine: Engine | None = None
     try:
-        engine: Engine = program(folder / "engine.py").Engine(folder, at)
+        engine = program(folder / "engine.py").Engine(folder, at)
+        assert engine is not None, "it was made"
+        yield engine
+    except (TermwiseError, KeyboardInterrupt):
+        raise
     except ImportError as error:
         raise MissingExtraError.of(str(error.name), kind.extra, f"searching in {kind.title}") from error
-    return engine
+    except SystemExit as error:  # of a program of the export, with a message
+        raise EngineError(str(error.code), facts=facts) from error
+    except Exception as error:
+        raise EngineError(
+            "the engine cannot be reached, or refuses a request",
+            facts=[*facts, ("reason", f"{type(error).__name__}: {error_text(error)}")],
+            fixes=[
+                "load the data: python client.py load in the folder of the export",
+                Fix.use(at="LOCATION"),
+            ],
+        ) from error
+    finally:
+        if engine is not None:
+            engine.close()
 
 
 def program(path: Path) -> ModuleType:

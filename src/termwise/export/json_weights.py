@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import final
 
 from termwise.export.source import ExportPart
@@ -42,7 +42,4 @@ class JsonWeights:
                 zip(map(self._keys.__getitem__, terms), map(known.__getitem__, impacts), strict=True)
             )
         )
-        return [
-            "{" + "".join(pieces[2 * begin : 2 * end])[:-1] + "}"
-            for begin, end in zip(indptr[:-1], indptr[1:], strict=True)
-        ]
+        return ["{" + "".join(pieces[2 * begin : 2 * end])[:-1] + "}" for begin, end in pairwise(indptr)]

@@ -43,8 +43,8 @@ def postings_by_term(
 ) -> Iterator[Postings]:
     """Yield the postings of a sparse part by term, in blocks of consecutive terms.
 
-    The rows are read once for each block, so memory is bounded by `at_once` and the largest posting list. `ranks` has the
-    place of each term in another order than that of the numbers.
+    The rows are read once for each block, so memory is bounded by `at_once` and the largest posting list. `ranks` has
+    the place of each term in another order than that of the numbers.
     """
     index = part.index
     frequencies = index.document_frequencies

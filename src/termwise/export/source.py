@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.attributes import Schema
-from termwise.display.safe_text import lone_surrogate
-from termwise.errors import DataError, ParameterError
+from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.index import Index
@@ -211,19 +210,12 @@ class ExportSource:
         """Return rows by their places in the index, with the positions that they get in the target."""
         index = self.index
         ids = index.store.ids(ordinals)
-        if (found := lone_surrogate(ids)) is not None:
-            raise DataError(
-                "an identifier cannot be written as UTF-8, which every target uses",
-                facts=[("index", self.path), ("lone surrogate", found[1])],
-                fixes=["replace the document by one with another identifier"],
-            )
-        attributes = self.searcher.backend.attribute_index.attributes(ordinals)
         return Batch(
             positions,
             ids,
             index.doc_ids(ordinals) if self.chunked else ids,
-            [_encodable(text or "") for text in index.texts(ordinals)] if self.has_texts else None,
-            [{name: _encodable_value(value) for name, value in each.items()} for each in attributes],
+            [text or "" for text in index.texts(ordinals)] if self.has_texts else None,
+            self.searcher.backend.attribute_index.attributes(ordinals),
             tuple(
                 part.index.impacts(ordinals)
                 if part.kind == "sparse"
@@ -231,17 +223,6 @@ class ExportSource:
                 for part in self.parts
             ),
         )
-
-
-def _encodable(text: str) -> str:
-    """Return a text with ``?`` in place of lone surrogates, which UTF-8 cannot encode."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-def _encodable_value(value: AttributeValue) -> AttributeValue:
-    if isinstance(value, str):
-        return _encodable(value)
-    return tuple(map(_encodable, value)) if isinstance(value, tuple) else value
 
 
 def _parts(searcher: Searcher, scales: Mapping[str, float]) -> tuple[ExportPart, ...]:

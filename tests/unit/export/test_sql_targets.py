@@ -39,9 +39,8 @@ def postgres() -> Iterator[str]:
 def loaded(export: Path, at: str | None) -> Path:
     """Load an export, twice: the second time changes nothing."""
     for _ in range(2):
-        engine = open_engine(export, at)
-        engine.load(lambda line: None)
-        engine.close()
+        with open_engine(export, at) as engine:
+            engine.load(lambda line: None)
     return export
 
 
@@ -87,9 +86,8 @@ def test_changes_follow_the_index(
         check_export(index, out, QUERIES, at=at)
     made = export_index(index, to, out, settings=settings, since=0)
     assert (made["changed"], made["deleted"]) == (22, 4)
-    engine = open_engine(out, at)
-    engine.update(out / made["folder"], lambda line: None)  # type: ignore[attr-defined]
-    engine.close()
+    with open_engine(out, at) as engine:
+        engine.update(out / made["folder"], lambda line: None)
     check(index, out, at=at, random_filters=5)
     # Nothing changes twice.
     again = export_index(index, to, out, settings=settings, since=made["generation"])
