@@ -63,6 +63,7 @@ _PACKAGES = (
     "errors",
     "evaluate",
     "explain",
+    "export",
     "filters",
     "fusion",
     "index",

@@ -281,6 +281,8 @@ class Shell:
             return _termwise(arguments, errors=errors)
         if name == "python" and arguments and (program := ROOT / arguments[0]).parent == EXAMPLES:
             name, arguments = sys.executable, [str(program), *arguments[1:]]
+        elif name == "python" and arguments and Path(arguments[0]).name == "client.py":  # of an export
+            name = sys.executable
         elif name not in TOOLS:
             raise ValueError(
                 f"documentation does not run {name!r}; it runs termwise, {', '.join(sorted(TOOLS))}"

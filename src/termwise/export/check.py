@@ -188,7 +188,7 @@ def check_export(
     condition, translated = None, None
     if filter is not None:
         condition = as_filter(filter, source.schema)
-        translated = kind.filter(kind, condition, source.schema)  # type: ignore[arg-type]
+        translated = kind().filter(condition, source.schema)
     kit = program(exported / "query_kit" / "query_kit.py").QueryKit(exported / "query_kit")
     ours, theirs, native = [], [], []
     with open_engine(exported, at) as engine:

@@ -9,13 +9,15 @@ from typing import Any
 from termwise.errors import ParameterError
 from termwise.export import scripts
 from termwise.export.changes import ChangedRows, write_state
-from termwise.export.folder import NAME, ExportFolder
+from termwise.export.folder import ExportFolder
 from termwise.export.linear_form import measured_scales
 from termwise.export.query_kit import write_query_kit
 from termwise.export.readme import readme
 from termwise.export.source import ExportSource
 from termwise.export.target import Target
 from termwise.export.targets.registry import target_class
+from termwise.filters import Filter
+from termwise.filters.evaluation import as_filter
 from termwise.fixes import Fix
 from termwise.progress import Progress, no_progress
 from termwise.search.opening import open_searcher
@@ -148,6 +150,43 @@ def export_index(
     return folder.finish(described)
 
 
+def translated_filter(path: str | Path, to: str, filter: str | Mapping[str, Any] | Filter) -> Any:
+    """Return a filter in the form of a target, as ``client.py`` of an export takes it.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of the index or mixture, whose attributes have types.
+    to : str
+        Name of the target.
+    filter : str, mapping or Filter
+        Condition on attributes.
+
+    Returns
+    -------
+    object
+        Text of SQL, or an object that `json.dumps` writes.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such target or attribute.
+    ParameterError
+        If a value has another type than its attribute, or the target has no such condition.
+
+    Examples
+    --------
+    >>> import tempfile, termwise
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     teas = [termwise.Document("a", "green tea", {"lang": "en"})]
+    ...     _ = termwise.build_index(teas, folder, model="bm25", attributes="all")
+    ...     translated_filter(folder, "sqlite", 'lang is missing')
+    'NOT (d."attribute_lang" IS NOT NULL)'
+    """
+    schema = open_searcher(path).backend.attribute_index.schema
+    return make_target(to).filter(as_filter(filter, schema), schema)
+
+
 def identity(source: ExportSource, target: Target) -> dict[str, Any]:
     """Return what the data of an export depend on."""
     return {
@@ -195,6 +234,3 @@ def write_programs(source: ExportSource, target: Target, folder: ExportFolder) -
         folder.copy(SCRIPTS / target.engine, "engine.py")
         for helper in target.helpers:
             folder.copy(SCRIPTS / helper, helper)
-
-
-__all__ = ["NAME", "export_index", "make_target"]
