@@ -1,0 +1,314 @@
+"""Documents of a framework in an index that they are added to and deleted from, and searches for them."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+from weakref import finalize
+
+from termwise.engine.allowed_documents import FilterLike
+from termwise.errors import IndexExistsError, IndexLockedError, ParameterError
+from termwise.fixes import Fix
+from termwise.indexing import build_index, open_writer, renew_index
+from termwise.indexing.added_rows import LoadedNetworks
+from termwise.integrations.metadata import RECORD, SCHEMA, filter_of_values, read_filter, record_of
+from termwise.models import Model
+from termwise.records import Document, Ranking
+from termwise.search.opening import open_searcher
+from termwise.search.request import Search
+from termwise.search.searcher import Searcher
+from termwise.validation import check_documents, check_flag, check_names, check_path
+
+DEFAULT_MODEL = "instant"
+"""BM25 mixed with vectors of words from the included table: it finds documents that share no word with a query, needs
+no network and no download, and a changed document takes as long as in BM25."""
+
+WAIT = 30.0
+"""Seconds to wait for another process that changes the index."""
+
+RENEWAL = 2
+"""Factor by which the number of documents has changed when the statistics of the index are computed again."""
+
+
+class Found(NamedTuple):
+    """Document with its text, its metadata, and in the results of a search its score.
+
+    Attributes
+    ----------
+    doc_id : str
+    text : str
+    metadata : dict of str to object
+        The record of `metadata.attributes_of`, or the attributes of an index that was built otherwise.
+    score : float
+    contributions : list of dict, optional
+        Sum of the score, see `search_documents`; None unless it was asked for.
+    """
+
+    doc_id: str
+    text: str
+    metadata: dict[str, Any]
+    score: float
+    contributions: list[dict[str, Any]] | None
+
+
+def open_documents(path: str | Path) -> Searcher:
+    """Open an index or a mixture whose documents are shown, and therefore stored.
+
+    Raises
+    ------
+    ParameterError
+        If it stores no texts.
+    TermwiseError
+        If it cannot be opened.
+    """
+    searcher = open_searcher(path)
+    if not searcher.index.stores_text:
+        raise ParameterError(
+            "the index does not store the texts of its documents",
+            facts=[("index", searcher.path)],
+            fixes=[Fix.build(store_text=True)],
+        )
+    return searcher
+
+
+def search_documents(
+    searcher: Searcher,
+    query: str,
+    *,
+    k: int,
+    filter: FilterLike | None = None,
+    explain: bool = False,
+    candidates: Sequence[str] | None = None,
+) -> list[Found]:
+    """Return the best documents for a query.
+
+    Parameters
+    ----------
+    searcher : Searcher
+        Of an index of a `DocumentIndex`, or of any index that stores texts.
+    query : str
+    k : int
+        Number of results, 1 or more.
+    filter : str, mapping or Filter, optional
+        See `metadata.read_filter`.
+    explain : bool, optional
+        Return the sum of each score: objects with ``term``, ``origin``, ``part`` and ``score``, largest score first, as
+        in `termwise.explain`. The last one has the term ``""`` and the constant of the sum.
+    candidates : sequence of str, optional
+        Rank these documents only.
+    """
+    check_flag("explain", explain)
+    if candidates is not None and not candidates:
+        return []
+    search = Search(query, k=k, filter=_filter_for(searcher, filter), candidates=candidates)
+    results = searcher.search(search)
+    ranking = results.ranking
+    found = _found(searcher, ranking)
+    if not explain:
+        return found
+    sums = [
+        [
+            *(
+                {"term": each.term, "origin": each.origin, "part": each.part, "score": each.score}
+                for each in sorted(explanation.contributions, key=lambda each: -each.score)
+            ),
+            {"term": "", "origin": "constant", "part": "", "score": explanation.constant},
+        ]
+        for explanation in results.explain(ranking.doc_ids)
+    ]
+    return [each._replace(contributions=terms) for each, terms in zip(found, sums, strict=True)]
+
+
+def _filter_for(searcher: Searcher, filter: FilterLike | None) -> FilterLike | None:
+    checked = read_filter(filter)
+    return filter_of_values(checked) if checked is not None and RECORD in searcher.schema else checked
+
+
+def _found(searcher: Searcher, ranking: Ranking) -> list[Found]:
+    found = []
+    for doc_id, score, attributes, text in searcher.hits(ranking):
+        metadata: dict[str, Any] = record_of(attributes) if RECORD in attributes else attributes
+        found.append(Found(doc_id, text or "", metadata, score, None))
+    return found
+
+
+class DocumentIndex:
+    """Index of documents with metadata, which changes while it is searched.
+
+    The folder is written when the first documents are added. Each change is committed, and seen by the next call of any
+    process. The statistics of the model, such as the mean document length of BM25, are computed again when the number
+    of documents has doubled or halved, so that an index that grows from a few documents ranks as one that is built at
+    once, for a constant factor of its time.
+
+    Parameters
+    ----------
+    path : str or Path, optional
+        Folder of the index; by default a temporary one, which is removed with this object.
+    model : str, Path or Model, optional
+        Model of a new index, see `termwise.build_index`.
+    analyzer : str, optional
+        Analyzer of a new index, for models without their own.
+
+    Raises
+    ------
+    ParameterError
+        If the folder holds an index that was not written by this class.
+    TermwiseError
+        If the folder holds something else, or cannot be read.
+
+    Examples
+    --------
+    >>> from termwise.integrations.metadata import attributes_of
+    >>> index = DocumentIndex(model="bm25")
+    >>> index.add([Document("a", "green tea", attributes_of({"price": 4}))])
+    >>> [(each.doc_id, each.metadata) for each in index.search("tea", k=10, filter="price < 5")]
+    [('a', {'price': 4})]
+    """
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        model: str | Path | Model = DEFAULT_MODEL,
+        analyzer: str | None = None,
+    ) -> None:
+        if path is None:
+            path = tempfile.mkdtemp(prefix="termwise-")
+            finalize(self, shutil.rmtree, path, ignore_errors=True)
+        check_path("path", path)
+        self.path = Path(path)
+        self._model = model
+        self._analyzer = analyzer
+        self._networks: LoadedNetworks = {}
+        self._changing = Lock()
+        self._opened: Searcher | None = None
+        self.searcher()
+
+    def searcher(self) -> Searcher | None:
+        """Return a searcher for the newest generation; None before the first documents are added."""
+        if self._opened is not None:
+            self._opened = self._opened.refresh()
+        elif self.path.is_dir() and any(self.path.iterdir()):
+            opened = open_documents(self.path)
+            if dict(opened.schema) != dict(SCHEMA):
+                raise ParameterError(
+                    "this index has other attributes than the metadata of a store",
+                    facts=[("index", self.path), ("attributes", ", ".join(opened.schema) or "none")],
+                    fixes=["search it with a retriever", "choose a new folder for the store"],
+                )
+            self._opened = opened
+        return self._opened
+
+    def add(self, documents: Iterable[Document]) -> None:
+        """Add documents; one with the identifier of an earlier document replaces it.
+
+        Raises
+        ------
+        ParameterError
+            If one is no `Document`.
+        IndexLockedError
+            If another process changes the index for longer than `WAIT`.
+        """
+        check_documents(documents)
+        distinct = list({document.doc_id: document for document in documents}.values())
+        if not distinct:
+            return
+        with self._changing:
+            if self.searcher() is None:
+                with suppress(IndexExistsError):  # another process was faster
+                    self._opened = build_index(
+                        distinct,
+                        self.path,
+                        model=self._model,
+                        analyzer=self._analyzer,
+                        attributes=SCHEMA,
+                        store_text=True,
+                    )
+                    return
+            with open_writer(self.path, wait=WAIT, networks=self._networks) as writer:
+                writer.add(distinct)
+            self._renew()
+
+    def delete(self, doc_ids: Sequence[str] | None = None) -> int:
+        """Delete documents, by default all; return how many there were. Unknown identifiers are ignored."""
+        if doc_ids is not None:
+            check_names("doc_ids", doc_ids)
+        with self._changing:
+            searcher = self.searcher()
+            if searcher is None:
+                return 0
+            with open_writer(self.path, wait=WAIT, networks=self._networks) as writer:
+                deleted = writer.delete(_all_ids(searcher) if doc_ids is None else doc_ids)
+            self._renew()
+        return deleted
+
+    def _renew(self) -> None:
+        """Compute the statistics again if the number of documents has changed by the factor `RENEWAL`."""
+        searcher = self.searcher()
+        if not searcher or not searcher.documents:
+            return
+        built = [part.backend.index.manifest.encoder.statistics.get("documents") for part in searcher.parts]
+        if any(
+            count and not count / RENEWAL < searcher.documents < count * RENEWAL for count in built
+        ):
+            with suppress(IndexLockedError):  # the process that changes it does the same
+                renew_index(self.path)
+
+    def get(self, doc_ids: Sequence[str]) -> list[Found]:
+        """Return those of some documents that there are, in the order of the identifiers."""
+        check_names("doc_ids", doc_ids)
+        searcher = self.searcher()
+        if searcher is None:
+            return []
+        distinct = list(dict.fromkeys(doc_ids))
+        known = [
+            doc_id
+            for doc_id, ordinal in zip(distinct, searcher.index.find_many(distinct), strict=True)
+            if ordinal >= 0
+        ]
+        return _found(searcher, Ranking(known, [0.0] * len(known)))
+
+    def matching(self, filter: FilterLike | None = None) -> list[Found]:
+        """Return all documents that a filter matches, by default all, in the order in which they were added."""
+        searcher = self.searcher()
+        if searcher is None or not searcher.documents:
+            return []
+        ranking = searcher.rank(None, k=searcher.documents, filter=_filter_for(searcher, filter))
+        return _found(searcher, ranking)
+
+    def count(self, filter: FilterLike | None = None) -> int:
+        """Return the number of documents that a filter matches, by default of all."""
+        searcher = self.searcher()
+        if searcher is None:
+            return 0
+        if filter is None:
+            return searcher.documents
+        return searcher.search(Search(filter=_filter_for(searcher, filter))).count()
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int,
+        filter: FilterLike | None = None,
+        explain: bool = False,
+        only: Sequence[str] | None = None,
+    ) -> list[Found]:
+        """Return the best documents for a query, `only` those with some identifiers; see `search_documents`."""
+        searcher = self.searcher()
+        if searcher is None:
+            Search(query, k=k)  # checked also without documents
+            return []
+        candidates = None if only is None else [each.doc_id for each in self.get(only)]
+        return search_documents(
+            searcher, query, k=k, filter=filter, explain=explain, candidates=candidates
+        )
+
+
+def _all_ids(searcher: Searcher) -> Sequence[str]:
+    return searcher.rank(None, k=max(1, searcher.documents)).doc_ids
