@@ -55,9 +55,12 @@ LIBRARIES: dict[str, set[str]] = {
     "starlette": {"serve"},
     "uvicorn": {"serve"},
     "jiter": {"serve"},
-    "pydantic": {"serve"},
+    "pydantic": {"serve", "integrations"},
     "prometheus_client": {"serve"},
     "mcp": {"serve"},
+    "langchain_core": {"integrations"},
+    "llama_index": {"integrations"},
+    "haystack": {"integrations"},
 }
 """Large libraries, and the layers that may import each."""
 

@@ -187,6 +187,8 @@ class DocumentIndex:
         self._networks: LoadedNetworks = {}
         self._changing = Lock()
         self._opened: Searcher | None = None
+        self._recreate = False
+        """Whether the index, which had all documents deleted, is replaced when documents are added."""
         self.searcher()
 
     def searcher(self) -> Searcher | None:
@@ -219,7 +221,9 @@ class DocumentIndex:
         if not distinct:
             return
         with self._changing:
-            if self.searcher() is None:
+            searcher = self.searcher()
+            recreate, self._recreate = self._recreate and searcher is not None, False
+            if searcher is None or (recreate and not searcher.documents):
                 with suppress(IndexExistsError):  # another process was faster
                     self._opened = build_index(
                         distinct,
@@ -228,6 +232,7 @@ class DocumentIndex:
                         analyzer=self._analyzer,
                         attributes=SCHEMA,
                         store_text=True,
+                        overwrite=recreate,
                     )
                     return
             with open_writer(self.path, wait=WAIT, networks=self._networks) as writer:
@@ -247,15 +252,18 @@ class DocumentIndex:
             self._renew()
         return deleted
 
+    def recreate(self) -> None:
+        """Delete all documents; the next ones build a new index in the folder, with the model of this object."""
+        self.delete()
+        self._recreate = True
+
     def _renew(self) -> None:
         """Compute the statistics again if the number of documents has changed by the factor `RENEWAL`."""
         searcher = self.searcher()
         if not searcher or not searcher.documents:
             return
         built = [part.backend.index.manifest.encoder.statistics.get("documents") for part in searcher.parts]
-        if any(
-            count and not count / RENEWAL < searcher.documents < count * RENEWAL for count in built
-        ):
+        if any(count and not count / RENEWAL < searcher.documents < count * RENEWAL for count in built):
             with suppress(IndexLockedError):  # the process that changes it does the same
                 renew_index(self.path)
 
@@ -305,9 +313,7 @@ class DocumentIndex:
             Search(query, k=k)  # checked also without documents
             return []
         candidates = None if only is None else [each.doc_id for each in self.get(only)]
-        return search_documents(
-            searcher, query, k=k, filter=filter, explain=explain, candidates=candidates
-        )
+        return search_documents(searcher, query, k=k, filter=filter, explain=explain, candidates=candidates)
 
 
 def _all_ids(searcher: Searcher) -> Sequence[str]:

@@ -30,7 +30,9 @@ try:
     from langchain_core.vectorstores import VectorStore
     from pydantic import PrivateAttr
 except ImportError as error:
-    raise MissingExtraError.of(error.name or "langchain-core", "langchain", "the adapter to LangChain") from None
+    raise MissingExtraError.of(
+        error.name or "langchain-core", "langchain", "the adapter to LangChain"
+    ) from None
 
 __all__ = ["TermwiseRetriever", "TermwiseVectorStore"]
 
@@ -51,8 +53,8 @@ class TermwiseRetriever(BaseRetriever):
         Condition on attributes, such as ``'lang = "de" and price < 20'``, see `termwise.filters`; or values by field,
         such as ``{"lang": "de"}``.
     explain : bool, optional
-        Add ``contributions`` to the metadata: objects with ``term``, ``origin``, ``part`` and ``score``, which add up to
-        the score.
+        Add ``contributions`` to the metadata: objects with ``term``, ``origin``, ``part`` and ``score``, which add up
+        to the score.
 
     Raises
     ------
@@ -243,7 +245,9 @@ class TermwiseVectorStore(VectorStore):
         return [(_document(each), each.score) for each in found]
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        raise NotImplementedError("scores of termwise have no fixed scale from 0 to 1; use search_type='similarity'")
+        raise NotImplementedError(
+            "scores of termwise have no fixed scale from 0 to 1; use search_type='similarity'"
+        )
 
     @classmethod
     def from_texts(
@@ -277,7 +281,9 @@ class TermwiseVectorStore(VectorStore):
             If embeddings are given; see `add_texts` for other reasons.
         """
         _refuse(kwargs)
-        check("embedding", embedding, embedding is None, "None; the store weighs documents with its own model")
+        check(
+            "embedding", embedding, embedding is None, "None; the store weighs documents with its own model"
+        )
         store = cls(path, model=model, analyzer=analyzer)
         store.add_texts(texts, metadatas, ids=ids)
         return store

@@ -62,7 +62,7 @@ _COMPLEMENT = str.maketrans("0123456789", "9876543210")
 def attributes_of(
     record: Mapping[str, Any], filterable: Mapping[str, Any] | None = None, *, doc_id: str = ""
 ) -> dict[str, AttributeValue]:
-    """Return the attributes of a document that hold its metadata.
+    r"""Return the attributes of a document that hold its metadata.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def attributes_of(
     --------
     >>> attributes = attributes_of({"year": 2020, "author": {"name": "Ada"}})
     >>> attributes["metadata.values"]
-    ('year\\x00n15003202!', 'author.name\\x00sAda\\x00')
+    ('year\x00n15003202!', 'author.name\x00sAda\x00')
     >>> record_of(attributes)
     {'year': 2020, 'author': {'name': 'Ada'}}
     """
@@ -258,7 +258,7 @@ def _strings(field: str, value: object) -> Iterator[str]:
 
 
 def _check_names(value: object) -> None:
-    """Raise `TypeError` if a name in a value is not a string, and `ValueError` if it is empty or has a null character."""
+    """Check the names in a value: raise `TypeError` for other names than strings, `ValueError` for other wrong ones."""
     if isinstance(value, Mapping):
         for name, each in value.items():
             if not isinstance(name, str):

@@ -1,0 +1,467 @@
+"""Haystack: a document store that keeps an index, and its retriever; needs the extra ``haystack``."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from termwise.attributes.dates import parse_date
+from termwise.errors import MissingExtraError, TermwiseError
+from termwise.filters.expressions import (
+    And,
+    Exists,
+    Filter,
+    Greater,
+    GreaterOrEqual,
+    In,
+    Less,
+    LessOrEqual,
+    Not,
+    Or,
+)
+from termwise.integrations.documents import DEFAULT_MODEL, DocumentIndex, Found
+from termwise.integrations.metadata import attributes_of
+from termwise.records import Document as IndexedDocument
+from termwise.validation import check_count
+
+try:
+    from haystack import component, default_from_dict, default_to_dict
+    from haystack.dataclasses import Document
+    from haystack.document_stores.errors import DuplicateDocumentError
+    from haystack.document_stores.types import DuplicatePolicy, FilterPolicy, apply_filter_policy
+    from haystack.errors import FilterError
+except ImportError as error:
+    raise MissingExtraError.of(error.name or "haystack-ai", "haystack", "the adapter to Haystack") from None
+
+__all__ = ["TermwiseDocumentStore", "TermwiseRetriever"]
+
+_NOT_FILTERABLE = ("content", "blob", "score", "embedding", "sparse_embedding")
+"""Fields of a document that filters do not see."""
+
+_ORDER: dict[str, Callable[[str, Any], Filter]] = {
+    ">": Greater,
+    ">=": GreaterOrEqual,
+    "<": Less,
+    "<=": LessOrEqual,
+}
+
+_COMPARISONS = ("==", "!=", *_ORDER, "in", "not in")
+
+
+class TermwiseDocumentStore:
+    """Document store of Haystack that keeps an index of termwise in a folder.
+
+    Documents come back as they were written, with their embeddings, which are not searched. Without a content, a
+    document has no text, and is found by filters only.
+
+    Parameters
+    ----------
+    path : str, optional
+        Folder of the index, which is made if it is missing; by default a temporary one, removed with the store.
+    model : str, optional
+        Model of a new index: ``"instant"`` by default, for English; ``"bm25"`` with an `analyzer` for other languages.
+    analyzer : str, optional
+        Analyzer of a new index, for models without their own.
+
+    Raises
+    ------
+    ParameterError
+        If the folder holds an index that was not written by a store.
+    TermwiseError
+        If the folder cannot be used.
+
+    Examples
+    --------
+    >>> store = TermwiseDocumentStore()
+    >>> store.write_documents([Document(id="a", content="green tea", meta={"price": 12})])
+    1
+    >>> found = store.filter_documents({"field": "meta.price", "operator": ">", "value": 10})
+    >>> [document.content for document in found]
+    ['green tea']
+    """
+
+    def __init__(
+        self, path: str | None = None, model: str = DEFAULT_MODEL, analyzer: str | None = None
+    ) -> None:
+        self._settings = {"path": None if path is None else str(path), "model": model, "analyzer": analyzer}
+        self._documents = DocumentIndex(path, model=model, analyzer=analyzer)
+
+    @property
+    def path(self) -> Path:
+        """Folder of the index."""
+        return self._documents.path
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings of the store; the documents stay in the folder."""
+        return default_to_dict(self, **self._settings)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> TermwiseDocumentStore:
+        """Return a store with the settings of `to_dict`."""
+        store: TermwiseDocumentStore = default_from_dict(cls, data)
+        return store
+
+    def count_documents(self) -> int:
+        """Return the number of documents."""
+        return self._documents.count()
+
+    def count_documents_by_filter(self, filters: dict[str, Any]) -> int:
+        """Return the number of documents that a filter matches."""
+        return self._documents.count(_filter(filters))
+
+    def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
+        """Return the documents that a filter matches, by default all, in the order in which they were written.
+
+        A text in a comparison by order is a date in ISO 8601. A list in the metadata matches if one of its elements
+        does.
+
+        Raises
+        ------
+        FilterError
+            If the filter is malformed, or compares with a value of a type that has no order.
+        """
+        return [_document(each) for each in self._documents.matching(_filter(filters))]
+
+    def write_documents(
+        self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
+    ) -> int:
+        """Write documents, all in one commit; return their number.
+
+        Parameters
+        ----------
+        documents : list of Document
+        policy : DuplicatePolicy, optional
+            What happens to documents whose identifiers the store has: ``FAIL``, also by default, ``SKIP`` or
+            ``OVERWRITE``.
+
+        Raises
+        ------
+        ValueError
+            If `documents` is no list of documents.
+        DuplicateDocumentError
+            If the policy is to fail, and an identifier occurs twice or is in the store; nothing is written.
+        ParameterError
+            If the metadata have a value that JSON cannot hold.
+        """
+        if not isinstance(documents, list) or not all(isinstance(each, Document) for each in documents):
+            raise ValueError("write_documents needs a list of documents of Haystack")
+        if policy == DuplicatePolicy.OVERWRITE:
+            self._documents.add(map(_indexed, documents))
+            return len(documents)
+        known = {each.doc_id for each in self._documents.get([document.id for document in documents])}
+        new: dict[str, Document] = {}
+        for document in documents:
+            if document.id not in known and document.id not in new:
+                new[document.id] = document
+            elif policy != DuplicatePolicy.SKIP:
+                raise DuplicateDocumentError(f"a document with the id {document.id!r} is in the store")
+        self._documents.add(map(_indexed, new.values()))
+        return len(new)
+
+    def delete_documents(self, document_ids: list[str]) -> None:
+        """Delete documents by their identifiers; unknown ones are ignored."""
+        self._documents.delete(document_ids)
+
+    def delete_all_documents(self, recreate_index: bool = False) -> None:
+        """Delete all documents.
+
+        Parameters
+        ----------
+        recreate_index : bool, optional
+            Let the next documents build a new index in the folder, with the model and the analyzer of this store.
+        """
+        if recreate_index:
+            self._documents.recreate()
+        else:
+            self._documents.delete()
+
+    def delete_by_filter(self, filters: dict[str, Any]) -> int:
+        """Delete the documents that a filter matches; return their number."""
+        return self._documents.delete([each.doc_id for each in self._documents.matching(_filter(filters))])
+
+    def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
+        """Set metadata of the documents that a filter matches; return their number. They become the last documents."""
+        found = self.filter_documents(filters)
+        self._documents.add(_indexed(replace(each, meta={**each.meta, **meta})) for each in found)
+        return len(found)
+
+    def retrieve(
+        self,
+        query: str,
+        *,
+        filters: dict[str, Any] | None = None,
+        top_k: int = 10,
+        scale_score: bool = False,
+        explain: bool = False,
+    ) -> list[Document]:
+        """Return the best documents for a query, with their scores; see `TermwiseRetriever`."""
+        found = self._documents.search(query, k=top_k, filter=_filter(filters), explain=explain)
+        return [_with_score(each, scale_score) for each in found]
+
+    async def count_documents_async(self) -> int:
+        """See `count_documents`."""
+        return await asyncio.to_thread(self.count_documents)
+
+    async def count_documents_by_filter_async(self, filters: dict[str, Any]) -> int:
+        """See `count_documents_by_filter`."""
+        return await asyncio.to_thread(self.count_documents_by_filter, filters)
+
+    async def filter_documents_async(self, filters: dict[str, Any] | None = None) -> list[Document]:
+        """See `filter_documents`."""
+        return await asyncio.to_thread(self.filter_documents, filters)
+
+    async def write_documents_async(
+        self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
+    ) -> int:
+        """See `write_documents`."""
+        return await asyncio.to_thread(self.write_documents, documents, policy)
+
+    async def delete_documents_async(self, document_ids: list[str]) -> None:
+        """See `delete_documents`."""
+        await asyncio.to_thread(self.delete_documents, document_ids)
+
+    async def delete_all_documents_async(self, recreate_index: bool = False) -> None:
+        """See `delete_all_documents`."""
+        await asyncio.to_thread(self.delete_all_documents, recreate_index)
+
+    async def delete_by_filter_async(self, filters: dict[str, Any]) -> int:
+        """See `delete_by_filter`."""
+        return await asyncio.to_thread(self.delete_by_filter, filters)
+
+    async def update_by_filter_async(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
+        """See `update_by_filter`."""
+        return await asyncio.to_thread(self.update_by_filter, filters, meta)
+
+
+@component
+class TermwiseRetriever:
+    """Component of Haystack that searches a `TermwiseDocumentStore`.
+
+    Parameters
+    ----------
+    document_store : TermwiseDocumentStore
+    filters : dict, optional
+        Condition on the documents, in Haystack's form.
+    top_k : int, optional
+        Number of documents, 1 or more.
+    scale_score : bool, optional
+        Map scores to the range from 0 to 1 by the logistic function. The order stays; the result is no probability.
+    filter_policy : FilterPolicy, optional
+        Whether filters of `run` replace `filters`, or are added to them.
+    explain : bool, optional
+        Add ``contributions`` to the metadata: objects with ``term``, ``origin``, ``part`` and ``score``, which add up
+        to the score before it is scaled.
+
+    Raises
+    ------
+    ParameterError
+        If `top_k` is not 1 or more.
+
+    Examples
+    --------
+    >>> store = TermwiseDocumentStore()
+    >>> written = store.write_documents([Document(content="green tea"), Document(content="black tea")])
+    >>> retriever = TermwiseRetriever(document_store=store, top_k=1)
+    >>> [document.content for document in retriever.run(query="green tea")["documents"]]
+    ['green tea']
+    """
+
+    def __init__(
+        self,
+        document_store: TermwiseDocumentStore,
+        filters: dict[str, Any] | None = None,
+        top_k: int = 10,
+        scale_score: bool = False,
+        filter_policy: FilterPolicy = FilterPolicy.REPLACE,
+        explain: bool = False,
+    ) -> None:
+        check_count("top_k", top_k)
+        self.document_store = document_store
+        self.filters = filters
+        self.top_k = top_k
+        self.scale_score = scale_score
+        self.filter_policy = filter_policy
+        self.explain = explain
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings of the component and of its store."""
+        return default_to_dict(
+            self,
+            document_store=self.document_store.to_dict(),
+            filters=self.filters,
+            top_k=self.top_k,
+            scale_score=self.scale_score,
+            filter_policy=self.filter_policy.value,
+            explain=self.explain,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> TermwiseRetriever:
+        """Return a component with the settings of `to_dict`."""
+        given = dict(data["init_parameters"])
+        if isinstance(given["document_store"], dict):
+            given["document_store"] = TermwiseDocumentStore.from_dict(given["document_store"])
+        if "filter_policy" in given:
+            given["filter_policy"] = FilterPolicy.from_str(given["filter_policy"])
+        retriever: TermwiseRetriever = default_from_dict(cls, {**data, "init_parameters": given})
+        return retriever
+
+    @component.output_types(documents=list[Document])
+    def run(
+        self,
+        query: str,
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+        scale_score: bool | None = None,
+    ) -> dict[str, list[Document]]:
+        """Return the best documents for a query as ``{"documents": [...]}``, those with the largest scores first.
+
+        Parameters
+        ----------
+        query : str
+        filters, top_k, scale_score : optional
+            Other values than those of the component.
+
+        Raises
+        ------
+        FilterError
+            If the filter is malformed.
+        ParameterError
+            If `top_k` is not 1 or more.
+        """
+        found = self.document_store.retrieve(
+            query,
+            filters=apply_filter_policy(self.filter_policy, self.filters, filters),
+            top_k=self.top_k if top_k is None else top_k,
+            scale_score=self.scale_score if scale_score is None else scale_score,
+            explain=self.explain,
+        )
+        return {"documents": found}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(
+        self,
+        query: str,
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+        scale_score: bool | None = None,
+    ) -> dict[str, list[Document]]:
+        """See `run`."""
+        found: dict[str, list[Document]] = await asyncio.to_thread(
+            self.run, query, filters, top_k, scale_score
+        )
+        return found
+
+
+def _indexed(document: Document) -> IndexedDocument:
+    """Return a document of Haystack for the index: its record has all but text and identifier."""
+    record = document.to_dict(flatten=False)
+    del record["id"]
+    if record["content"] is not None:
+        record["content"] = ""
+    seen = {"id": document.id, "meta": document.meta}
+    return IndexedDocument(
+        document.id, document.content or "", attributes_of(record, seen, doc_id=document.id)
+    )
+
+
+def _document(found: Found) -> Document:
+    content = None if found.metadata["content"] is None else found.text
+    return Document.from_dict({**found.metadata, "id": found.doc_id, "content": content})
+
+
+def _with_score(found: Found, scaled: bool) -> Document:
+    """Return a result with its score and, if it was asked for, the sum of the score."""
+    document = _document(found)
+    meta = (
+        document.meta
+        if found.contributions is None
+        else {**document.meta, "contributions": found.contributions}
+    )
+    return replace(document, score=_logistic(found.score) if scaled else found.score, meta=meta)
+
+
+def _logistic(score: float) -> float:
+    return 0.5 + 0.5 * math.tanh(0.5 * score)
+
+
+def _filter(filters: Mapping[str, Any] | None) -> Filter | None:
+    """Return a filter of Haystack as one of termwise; None if it matches all documents."""
+    if not filters:
+        return None
+    try:
+        return _read(filters)
+    except TermwiseError as error:
+        raise FilterError(str(error)) from error
+
+
+def _read(filters: object) -> Filter:
+    if not isinstance(filters, Mapping):
+        raise FilterError(f"a filter is a dictionary, and not {filters!r}")
+    if "operator" not in filters:
+        raise FilterError(f"a filter has the key 'operator': {filters}")
+    if "field" in filters:
+        return _condition(filters)
+    operator, conditions = filters["operator"], filters.get("conditions")
+    if operator not in ("AND", "OR", "NOT"):
+        raise FilterError(f"unknown operator {operator!r} without a field; expected AND, OR or NOT")
+    if not isinstance(conditions, list):
+        raise FilterError(f"a filter has the key 'conditions' with a list: {filters}")
+    parts = [_read(each) for each in conditions]
+    if operator == "OR":
+        return Or(*parts) if parts else _NOTHING
+    together = And(*parts) if parts else Not(_NOTHING)
+    return Not(together) if operator == "NOT" else together
+
+
+_NOTHING = And(Exists("id"), Not(Exists("id")))
+
+
+def _condition(condition: Mapping[str, Any]) -> Filter:
+    if "value" not in condition:
+        raise FilterError(f"a filter with a field has the key 'value': {condition}")
+    field, operator, value = condition["field"], condition["operator"], condition["value"]
+    if operator not in _COMPARISONS:
+        raise FilterError(f"unknown operator {operator!r}; expected {', '.join(_COMPARISONS)}")
+    if not isinstance(field, str) or field in _NOT_FILTERABLE:
+        raise FilterError(f"filters see the id and the metadata of documents, not {field!r}")
+    if field != "id" and not field.startswith("meta."):
+        field = f"meta.{field}"
+    if operator in _ORDER:
+        return _NOTHING if value is None else _ORDER[operator](field, _ordered(value))
+    if operator in ("in", "not in"):
+        if not isinstance(value, list):
+            raise FilterError(f"the value of {operator!r} is a list, and not {value!r}")
+        equal = _equal(field, value)
+    else:
+        equal = _equal(field, [value])
+    return Not(equal) if operator in ("!=", "not in") else equal
+
+
+def _equal(field: str, values: list[Any]) -> Filter:
+    """Return the filter for documents with one of some values; None stands for no value, as in Haystack."""
+    given = tuple(_moment(value) for value in values if value is not None)
+    parts: list[Filter] = [In(field, given)] if given else []
+    if None in values:
+        parts.append(Not(Exists(field)))
+    return Or(*parts) if parts else _NOTHING
+
+
+def _ordered(value: Any) -> Any:
+    """Return a value that has an order: a number, or a date."""
+    if isinstance(value, bool) or (isinstance(value, str) and parse_date(value) is None):
+        raise FilterError(
+            f"values are compared by order with numbers and dates in ISO 8601, not with {value!r}"
+        )
+    return _moment(value)
+
+
+def _moment(value: Any) -> Any:
+    """Return a date without a time as its midnight, as Haystack reads it, and other values as they are."""
+    if isinstance(value, str) and len(value) == len("2024-01-31") and parse_date(value) is not None:
+        return f"{value}T00:00:00"
+    return value
