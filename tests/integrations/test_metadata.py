@@ -190,6 +190,22 @@ def test_a_filter_on_the_strings_matches_as_on_the_metadata(metadata, filter):
     assert selected(filter, [metadata]) == [matches(filter, metadata)]
 
 
+def test_all_comparisons_of_pairs_of_values():
+    numbers = [0, -0.0, 1, -1, 12, 120, 1.2, -1.2, -12, -123, 123, 1e-9, -1e-9, 2**53, 2**53 + 1, 1e300, -1e300]
+    texts = ["", "a", "ab", "b", "a\x01", "1", "2024-01-31", "2024-01-31T00:00:00", "2024-01-31T23:59:59.999999"]
+    texts += ["2024-02-01", "2024-01-30T23:59:59.999999", "2024-02-01T01:00:00+01:00"]
+    values = [*numbers, *texts, True, False]
+    kinds = (Equals, NotEquals, Less, LessOrEqual, Greater, GreaterOrEqual)
+    filters = [
+        kind("a", value)
+        for value in values
+        for kind in (kinds[:2] if isinstance(value, bool) else kinds)
+    ]
+    documents = [{"a": value} for value in values]
+    for filter in filters:
+        assert selected(filter, documents) == [matches(filter, each) for each in documents], filter
+
+
 @given(METADATA)
 def test_metadata_come_back_unchanged(metadata):
     assert record_of(attributes_of(metadata)) == metadata
@@ -249,6 +265,8 @@ def test_the_index_evaluates_the_filter(tmp_path):
         {"a": {2: 3}},
         {"a": 10**6000},
         {"a": [{"b": {3: 1}}]},
+        3,
+        ["a"],
     ],
 )
 def test_metadata_that_json_cannot_hold_are_refused(metadata):

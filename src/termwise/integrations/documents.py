@@ -283,20 +283,20 @@ class DocumentIndex:
 
     def matching(self, filter: FilterLike | None = None) -> list[Found]:
         """Return all documents that a filter matches, by default all, in the order in which they were added."""
-        searcher = self.searcher()
+        searcher, checked = self.searcher(), read_filter(filter)
         if searcher is None or not searcher.documents:
             return []
-        ranking = searcher.rank(None, k=searcher.documents, filter=_filter_for(searcher, filter))
+        ranking = searcher.rank(None, k=searcher.documents, filter=_filter_for(searcher, checked))
         return _found(searcher, ranking)
 
     def count(self, filter: FilterLike | None = None) -> int:
         """Return the number of documents that a filter matches, by default of all."""
-        searcher = self.searcher()
+        searcher, checked = self.searcher(), read_filter(filter)
         if searcher is None:
             return 0
-        if filter is None:
+        if checked is None:
             return searcher.documents
-        return searcher.search(Search(filter=_filter_for(searcher, filter))).count()
+        return searcher.search(Search(filter=_filter_for(searcher, checked))).count()
 
     def search(
         self,
@@ -310,7 +310,7 @@ class DocumentIndex:
         """Return the best documents for a query, `only` those with some identifiers; see `search_documents`."""
         searcher = self.searcher()
         if searcher is None:
-            Search(query, k=k)  # checked also without documents
+            Search(query, k=k, filter=read_filter(filter))  # checked also without documents
             return []
         candidates = None if only is None else [each.doc_id for each in self.get(only)]
         return search_documents(searcher, query, k=k, filter=filter, explain=explain, candidates=candidates)

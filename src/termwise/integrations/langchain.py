@@ -188,6 +188,7 @@ class TermwiseVectorStore(VectorStore):
             If the lengths differ, or a text, an identifier or a value of the metadata has the wrong type.
         """
         _refuse(kwargs)
+        check("texts", texts, isinstance(texts, Iterable) and not isinstance(texts, str), "several texts")
         texts = list(texts)
         metadatas = [{} for _ in texts] if metadatas is None else list(metadatas)
         given = [None for _ in texts] if ids is None else list(ids)

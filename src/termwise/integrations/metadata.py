@@ -77,7 +77,8 @@ def attributes_of(
     Raises
     ------
     ParameterError
-        If a name is not a string, is empty or has a null character, or JSON has no form for a value.
+        If the metadata are no mapping, a name is not a string, is empty or has a null character, or JSON has no form
+        for a value.
 
     Examples
     --------
@@ -88,6 +89,8 @@ def attributes_of(
     {'year': 2020, 'author': {'name': 'Ada'}}
     """
     try:
+        if not isinstance(record, Mapping):
+            raise TypeError(f"the metadata are no mapping: {shown(record)}")
         _check_names(record)
         values = tuple(dict.fromkeys(_strings("", record if filterable is None else filterable)))
         written = json.dumps(record, default=_tagged)
