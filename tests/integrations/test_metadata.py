@@ -83,7 +83,8 @@ def values_of(metadata: dict[str, Any], field: str) -> list[Any]:
     return [
         each
         for each in found
-        if not isinstance(each, date) or -62_135_596_800_000_000 <= microseconds(each) <= 253_402_300_799_999_999
+        if not isinstance(each, date)
+        or -62_135_596_800_000_000 <= microseconds(each) <= 253_402_300_799_999_999
     ]
 
 
@@ -158,9 +159,7 @@ CONDITIONS = st.one_of(
 
 FILTERS = st.recursive(
     CONDITIONS,
-    lambda inner: st.one_of(
-        st.builds(Not, inner), st.builds(And, inner, inner), st.builds(Or, inner, inner)
-    ),
+    lambda inner: st.one_of(st.builds(Not, inner), st.builds(And, inner, inner), st.builds(Or, inner, inner)),
     max_leaves=3,
 )
 
@@ -191,15 +190,41 @@ def test_a_filter_on_the_strings_matches_as_on_the_metadata(metadata, filter):
 
 
 def test_all_comparisons_of_pairs_of_values():
-    numbers = [0, -0.0, 1, -1, 12, 120, 1.2, -1.2, -12, -123, 123, 1e-9, -1e-9, 2**53, 2**53 + 1, 1e300, -1e300]
-    texts = ["", "a", "ab", "b", "a\x01", "1", "2024-01-31", "2024-01-31T00:00:00", "2024-01-31T23:59:59.999999"]
+    numbers = [
+        0,
+        -0.0,
+        1,
+        -1,
+        12,
+        120,
+        1.2,
+        -1.2,
+        -12,
+        -123,
+        123,
+        1e-9,
+        -1e-9,
+        2**53,
+        2**53 + 1,
+        1e300,
+        -1e300,
+    ]
+    texts = [
+        "",
+        "a",
+        "ab",
+        "b",
+        "a\x01",
+        "1",
+        "2024-01-31",
+        "2024-01-31T00:00:00",
+        "2024-01-31T23:59:59.999999",
+    ]
     texts += ["2024-02-01", "2024-01-30T23:59:59.999999", "2024-02-01T01:00:00+01:00"]
     values = [*numbers, *texts, True, False]
     kinds = (Equals, NotEquals, Less, LessOrEqual, Greater, GreaterOrEqual)
     filters = [
-        kind("a", value)
-        for value in values
-        for kind in (kinds[:2] if isinstance(value, bool) else kinds)
+        kind("a", value) for value in values for kind in (kinds[:2] if isinstance(value, bool) else kinds)
     ]
     documents = [{"a": value} for value in values]
     for filter in filters:

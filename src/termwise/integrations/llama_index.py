@@ -256,8 +256,9 @@ class TermwiseVectorStore(BasePydanticVectorStore):
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         """Return the best nodes for the text of a query, with their scores.
 
-        `VectorStoreQuery.node_ids` and `doc_ids` limit the results. Embeddings and weights of a hybrid query are not
-        used: the model of the index has its own.
+        `VectorStoreQuery.node_ids` and `doc_ids` limit the results; an empty list of `node_ids` does not, because a
+        `VectorStoreIndex` passes one. Embeddings and weights of a hybrid query are not used: the model of the index has
+        its own.
 
         Raises
         ------
@@ -284,7 +285,7 @@ class TermwiseVectorStore(BasePydanticVectorStore):
             query.query_str,
             k=query.similarity_top_k,
             filter=And(*given) if given else None,
-            only=query.node_ids,
+            only=query.node_ids or None,
         )
         return VectorStoreQueryResult(
             nodes=[_node(each) for each in found],

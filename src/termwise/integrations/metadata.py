@@ -89,10 +89,12 @@ def attributes_of(
     {'year': 2020, 'author': {'name': 'Ada'}}
     """
     try:
-        if not isinstance(record, Mapping):
-            raise TypeError(f"the metadata are no mapping: {shown(record)}")
+        seen = record if filterable is None else filterable
+        if not isinstance(seen, Mapping):
+            raise TypeError(f"the metadata are no mapping: {shown(seen)}")
         _check_names(record)
-        values = tuple(dict.fromkeys(_strings("", record if filterable is None else filterable)))
+        _check_names(filterable)
+        values = tuple(dict.fromkeys(_strings("", seen)))
         written = json.dumps(record, default=_tagged)
     except (TypeError, ValueError, RecursionError) as error:
         raise ParameterError(
