@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from termwise.index import segment_writer
 from termwise.index.document_order import LEAF
 from termwise.kernels.jit import compiled_names
 from termwise.storage.atomic_file import locked_folder
+
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"  # read when haystack is imported
 
 # Examples can be slow on shared machines, which is not a failure; failures must be reproducible.
 settings.register_profile("termwise", deadline=None, derandomize=True)

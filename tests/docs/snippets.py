@@ -130,6 +130,9 @@ def is_here(name: str) -> bool:
         "probe": ("codespell_lib", "yaml"),
         "approximate": ("usearch",),
         "parquet": ("pyarrow",),
+        "langchain": ("langchain_core",),
+        "llama-index": ("llama_index",),
+        "haystack": ("haystack",),
     }
     if name not in extras:
         return name in (*shipped_encoders(), *shipped_tables())

@@ -25,8 +25,8 @@ from termwise.search.searcher import Searcher
 from termwise.validation import check_documents, check_flag, check_names, check_path
 
 DEFAULT_MODEL = "instant"
-"""BM25 mixed with vectors of words from the included table: it finds documents that share no word with a query, needs
-no network and no download, and a changed document takes as long as in BM25."""
+"""BM25 mixed with vectors of words from the included table: it finds documents that share no word with a query, and
+needs no network and no download."""
 
 WAIT = 30.0
 """Seconds to wait for another process that changes the index."""
