@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -149,6 +150,40 @@ def test_threads_change_and_search_at_the_same_time():
     with ThreadPoolExecutor(4) as pool:
         assert sum(pool.map(change, range(12))) == 6
     assert {each.metadata["number"] for each in index.matching()} == set(range(0, 12, 2))
+
+
+@pytest.mark.parametrize("model", ["bm25", "instant"])
+def test_objects_that_add_the_first_documents_at_the_same_time_take_turns(tmp_path, model):
+    path = tmp_path / "store"
+    together = Barrier(3)
+
+    def add(doc_id: str) -> int:
+        index = DocumentIndex(path, model=model)
+        together.wait()
+        index.add([document(doc_id)])
+        return index.count()
+
+    with ThreadPoolExecutor(3) as pool:
+        assert max(pool.map(add, ["fox", "tea", "sea"])) == 3
+    assert sorted(ids(DocumentIndex(path).matching())) == ["fox", "sea", "tea"]
+
+
+@pytest.mark.parametrize("name", [".lock", ".termwise-build-x", "mixture.building"])
+def test_a_build_that_has_not_finished_has_no_documents(tmp_path, name):
+    (tmp_path / name).touch()
+    index = DocumentIndex(tmp_path, model="instant" if name == "mixture.building" else "bm25")
+    assert index.count() == 0
+    index.add([document("fox")])
+    assert index.count() == 1
+
+
+def test_documents_are_deleted_by_a_filter():
+    index = filled()
+    assert index.delete(filter="length > 40") == 2
+    assert ids(index.matching()) == ["sea", "bees"]
+    assert index.delete(["sea"], filter="length < 3") == 1
+    with pytest.raises(ParameterError, match="cannot be read"):
+        index.delete(filter="x ><")
 
 
 def test_a_sum_explains_each_score():

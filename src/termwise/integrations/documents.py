@@ -12,8 +12,11 @@ from typing import Any, NamedTuple
 from weakref import finalize
 
 from termwise.engine.allowed_documents import FilterLike
-from termwise.errors import IndexExistsError, IndexLockedError, ParameterError
+from termwise.errors import IndexLockedError, NotAnIndexError, ParameterError
 from termwise.fixes import Fix
+from termwise.index.container import storage_errors
+from termwise.index.folder import LOCK, reading_errors
+from termwise.index.manifest import BUILD
 from termwise.indexing import build_index, open_writer, renew_index
 from termwise.indexing.added_rows import LoadedNetworks
 from termwise.integrations.metadata import RECORD, SCHEMA, filter_of_values, read_filter, record_of
@@ -22,6 +25,8 @@ from termwise.records import Document, Ranking
 from termwise.search.opening import open_searcher
 from termwise.search.request import Search
 from termwise.search.searcher import Searcher
+from termwise.storage.atomic_file import locked_folder
+from termwise.storage.model_folder import MIXTURE_BUILD
 from termwise.validation import check_documents, check_flag, check_names, check_path
 
 DEFAULT_MODEL = "instant"
@@ -195,8 +200,13 @@ class DocumentIndex:
         """Return a searcher for the newest generation; None before the first documents are added."""
         if self._opened is not None:
             self._opened = self._opened.refresh()
-        elif self.path.is_dir() and any(self.path.iterdir()):
-            opened = open_documents(self.path)
+        elif names := _names(self.path):
+            try:
+                opened = open_documents(self.path)
+            except NotAnIndexError:
+                if any(name in (LOCK, MIXTURE_BUILD) or name.startswith(BUILD) for name in names):
+                    return None  # a build that has not finished
+                raise
             if dict(opened.schema) != dict(SCHEMA):
                 raise ParameterError(
                     "this index has other attributes than the metadata of a store",
@@ -221,34 +231,49 @@ class DocumentIndex:
         if not distinct:
             return
         with self._changing:
-            searcher = self.searcher()
-            recreate, self._recreate = self._recreate and searcher is not None, False
-            if searcher is None or (recreate and not searcher.documents):
-                with suppress(IndexExistsError):  # another process was faster
-                    self._opened = build_index(
-                        distinct,
-                        self.path,
-                        model=self._model,
-                        analyzer=self._analyzer,
-                        attributes=SCHEMA,
-                        store_text=True,
-                        overwrite=recreate,
-                    )
-                    return
+            recreate, self._recreate = self._recreate, False
+            if (recreate or self.searcher() is None) and self._build(distinct, recreate):
+                return
             with open_writer(self.path, wait=WAIT, networks=self._networks) as writer:
                 writer.add(distinct)
             self._renew()
 
-    def delete(self, doc_ids: Sequence[str] | None = None) -> int:
-        """Delete documents, by default all; return how many there were. Unknown identifiers are ignored."""
+    def _build(self, documents: list[Document], recreate: bool) -> bool:
+        """Build the index unless another object or process has; with `recreate`, also in place of an empty one."""
+        with storage_errors(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        with locked_folder(self.path):
+            searcher = self.searcher()
+            if searcher is not None and (searcher.documents or not recreate):
+                return False
+            self._opened = build_index(
+                documents,
+                self.path,
+                model=self._model,
+                analyzer=self._analyzer,
+                attributes=SCHEMA,
+                store_text=True,
+                overwrite=searcher is not None,
+            )
+        return True
+
+    def delete(self, doc_ids: Sequence[str] | None = None, *, filter: FilterLike | None = None) -> int:
+        """Delete documents by their identifiers or by a filter, by default all; return how many there were.
+
+        Unknown identifiers are ignored.
+        """
         if doc_ids is not None:
             check_names("doc_ids", doc_ids)
+        checked = read_filter(filter)
         with self._changing:
             searcher = self.searcher()
             if searcher is None:
                 return 0
             with open_writer(self.path, wait=WAIT, networks=self._networks) as writer:
-                deleted = writer.delete(_all_ids(searcher) if doc_ids is None else doc_ids)
+                if checked is not None:
+                    deleted = writer.delete(doc_ids or (), filter=_filter_for(searcher, checked))
+                else:
+                    deleted = writer.delete(_all_ids(searcher) if doc_ids is None else doc_ids)
             self._renew()
         return deleted
 
@@ -314,6 +339,13 @@ class DocumentIndex:
             return []
         candidates = None if only is None else [each.doc_id for each in self.get(only)]
         return search_documents(searcher, query, k=k, filter=filter, explain=explain, candidates=candidates)
+
+
+def _names(folder: Path) -> list[str]:
+    """Return the names in a folder; none if it is missing. Other errors of the system are a `StorageError`."""
+    with reading_errors(folder), suppress(FileNotFoundError, NotADirectoryError):
+        return [entry.name for entry in folder.iterdir()]
+    return []
 
 
 def _all_ids(searcher: Searcher) -> Sequence[str]:

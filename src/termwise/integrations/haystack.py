@@ -180,8 +180,8 @@ class TermwiseDocumentStore:
             self._documents.delete()
 
     def delete_by_filter(self, filters: dict[str, Any]) -> int:
-        """Delete the documents that a filter matches; return their number."""
-        return self._documents.delete([each.doc_id for each in self._documents.matching(_filter(filters))])
+        """Delete the documents that a filter matches, without conditions all; return their number."""
+        return self._documents.delete(filter=_filter(filters))
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
         """Set metadata of the documents that a filter matches; return their number. They become the last documents."""

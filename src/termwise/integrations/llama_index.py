@@ -228,8 +228,7 @@ class TermwiseVectorStore(BasePydanticVectorStore):
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Delete the nodes of a source document."""
         _refuse(delete_kwargs)
-        found = self._documents.matching(Equals("ref_doc_id", ref_doc_id))
-        self._documents.delete([each.doc_id for each in found])
+        self._documents.delete(filter=Equals("ref_doc_id", ref_doc_id))
 
     def delete_nodes(
         self,
