@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -48,6 +49,9 @@ _ORDER: dict[str, Callable[[str, Any], Filter]] = {
     "<": Less,
     "<=": LessOrEqual,
 }
+
+_TYPES = {bool: "boolean", int: "int", float: "float"}
+"""Names of types of values in Haystack; others are a ``keyword``."""
 
 _COMPARISONS = ("==", "!=", *_ORDER, "in", "not in")
 
@@ -189,6 +193,71 @@ class TermwiseDocumentStore:
         self._documents.add(_indexed(replace(each, meta={**each.meta, **meta})) for each in found)
         return len(found)
 
+    def get_metadata_fields_info(self) -> dict[str, dict[str, str]]:
+        """Return the type of each field of the metadata: ``keyword``, ``int``, ``float`` or ``boolean``.
+
+        A field with values of several types has the type of its last value; values of other types are a ``keyword``.
+        """
+        info = {}
+        for each in self._documents.matching():
+            for name, value in each.metadata["meta"].items():
+                if value is not None:
+                    info[name] = {"type": _TYPES.get(type(value), "keyword")}
+        return info
+
+    def get_metadata_field_min_max(self, metadata_field: str) -> dict[str, Any]:
+        """Return the smallest and the largest value of a field as ``min`` and ``max``: of numbers, or else of texts.
+
+        Both are None for a field without such values. The name may begin with ``meta.``.
+        """
+        values = self._values(metadata_field, None)
+        numbers = [
+            value for value in values if isinstance(value, int | float) and not isinstance(value, bool)
+        ]
+        ordered = numbers or [value for value in values if isinstance(value, str)]
+        return {"min": min(ordered, default=None), "max": max(ordered, default=None)}
+
+    def get_metadata_field_unique_values(
+        self,
+        metadata_field: str,
+        search_term: str | None = None,
+        from_: int = 0,
+        size: int = 10,
+        filters: dict[str, Any] | None = None,
+    ) -> tuple[list[Any], int]:
+        """Return the different values of a field, in the order of their texts, and their number.
+
+        Parameters
+        ----------
+        metadata_field : str
+            Name of the field, which may begin with ``meta.``.
+        search_term : str, optional
+            Return only values whose text contains it; case is ignored.
+        from_, size : int, optional
+            Number of values to skip, and to return.
+        filters : dict, optional
+            Consider only the documents that a filter matches.
+        """
+        values = _distinct(self._values(metadata_field, filters))
+        if search_term:
+            values = [value for value in values if search_term.lower() in str(value).lower()]
+        values.sort(key=lambda value: (str(value), type(value).__name__))
+        return values[from_ : from_ + size], len(values)
+
+    def count_unique_metadata_by_filter(
+        self, filters: dict[str, Any], metadata_fields: list[str]
+    ) -> dict[str, int]:
+        """Return the number of different values of some fields in the documents that a filter matches."""
+        return {
+            field.removeprefix("meta."): len(_distinct(self._values(field, filters)))
+            for field in metadata_fields
+        }
+
+    def _values(self, field: str, filters: dict[str, Any] | None) -> list[Any]:
+        name = field.removeprefix("meta.")
+        found = [each.metadata["meta"].get(name) for each in self._documents.matching(_filter(filters))]
+        return [value for value in found if value is not None]
+
     def retrieve(
         self,
         query: str,
@@ -235,6 +304,33 @@ class TermwiseDocumentStore:
     async def update_by_filter_async(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
         """See `update_by_filter`."""
         return await asyncio.to_thread(self.update_by_filter, filters, meta)
+
+    async def get_metadata_fields_info_async(self) -> dict[str, dict[str, str]]:
+        """See `get_metadata_fields_info`."""
+        return await asyncio.to_thread(self.get_metadata_fields_info)
+
+    async def get_metadata_field_min_max_async(self, metadata_field: str) -> dict[str, Any]:
+        """See `get_metadata_field_min_max`."""
+        return await asyncio.to_thread(self.get_metadata_field_min_max, metadata_field)
+
+    async def get_metadata_field_unique_values_async(
+        self,
+        metadata_field: str,
+        search_term: str | None = None,
+        from_: int = 0,
+        size: int = 10,
+        filters: dict[str, Any] | None = None,
+    ) -> tuple[list[Any], int]:
+        """See `get_metadata_field_unique_values`."""
+        return await asyncio.to_thread(
+            self.get_metadata_field_unique_values, metadata_field, search_term, from_, size, filters
+        )
+
+    async def count_unique_metadata_by_filter_async(
+        self, filters: dict[str, Any], metadata_fields: list[str]
+    ) -> dict[str, int]:
+        """See `count_unique_metadata_by_filter`."""
+        return await asyncio.to_thread(self.count_unique_metadata_by_filter, filters, metadata_fields)
 
 
 @component
@@ -383,6 +479,11 @@ def _with_score(found: Found, scaled: bool) -> Document:
         else {**document.meta, "contributions": found.contributions}
     )
     return replace(document, score=_logistic(found.score) if scaled else found.score, meta=meta)
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    """Return the different values; 1, 1.0, true and the text "1" differ."""
+    return list({json.dumps(value, sort_keys=True, default=repr): value for value in values}.values())
 
 
 def _logistic(score: float) -> float:
