@@ -114,7 +114,7 @@ def test_metadata_come_back_unchanged() -> None:
 
 def test_a_chain_retrieves_from_a_store() -> None:
     store = TermwiseVectorStore.from_documents(
-        [Document("Lava is molten rock."), Document("Bees make honey.")], None, model="bm25"
+        [Document("Lava is molten rock."), Document("Bees make honey.")], model="bm25"
     )
     chain = store.as_retriever(search_kwargs={"k": 1}) | (lambda found: found[0].page_content)
     assert chain.invoke("what is lava") == "Lava is molten rock."

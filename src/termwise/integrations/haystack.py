@@ -214,7 +214,7 @@ class TermwiseDocumentStore:
         numbers = [
             value for value in values if isinstance(value, int | float) and not isinstance(value, bool)
         ]
-        ordered = numbers or [value for value in values if isinstance(value, str)]
+        ordered: list[Any] = numbers or [value for value in values if isinstance(value, str)]
         return {"min": min(ordered, default=None), "max": max(ordered, default=None)}
 
     def get_metadata_field_unique_values(

@@ -251,6 +251,13 @@ class TermwiseVectorStore(VectorStore):
         )
 
     @classmethod
+    def from_documents(
+        cls, documents: list[Document], embedding: Embeddings | None = None, **kwargs: Any
+    ) -> TermwiseVectorStore:
+        """Make a store and add documents; the other arguments are those of `from_texts`."""
+        return super().from_documents(documents, embedding, **kwargs)  # type: ignore[arg-type]
+
+    @classmethod
     def from_texts(
         cls,
         texts: Iterable[str],
