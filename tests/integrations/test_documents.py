@@ -10,6 +10,7 @@ from threading import Barrier
 import pytest
 
 import termwise
+from termwise.encode import shipped_encoders
 from termwise.errors import IndexLockedError, MissingFileError, NotAnIndexError, ParameterError
 from termwise.integrations import documents
 from termwise.integrations.documents import DocumentIndex, open_documents, search_documents
@@ -116,6 +117,18 @@ def test_an_index_that_shrinks_computes_its_statistics_again():
     searcher = index.searcher()
     assert searcher is not None
     assert searcher.index.manifest.encoder.statistics["documents"] == 2
+
+
+@pytest.mark.parametrize("model", ["tildev2", "lookup", "best"])
+def test_a_network_has_no_statistics_to_compute_again(model):
+    if {"best": "lookup"}.get(model, model) not in shipped_encoders():
+        pytest.skip(f"the encoder {model} does not ship with this package")
+    index = DocumentIndex(model=model)
+    index.add([document("fox")])
+    index.add([document("sea"), document("tea")])
+    assert ids(index.search("sea", k=1)) == ["sea"]
+    assert index.delete(["fox", "tea"]) == 2
+    assert index.count() == 1
 
 
 def test_statistics_that_another_process_computes_are_left_to_it(monkeypatch):

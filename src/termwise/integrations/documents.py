@@ -19,8 +19,9 @@ from termwise.index.folder import LOCK, reading_errors
 from termwise.index.manifest import BUILD
 from termwise.indexing import build_index, open_writer, renew_index
 from termwise.indexing.added_rows import LoadedNetworks
+from termwise.indexing.model_choice import model_of
 from termwise.integrations.metadata import RECORD, SCHEMA, filter_of_values, read_filter, record_of
-from termwise.models import Model
+from termwise.models import CountModel, Model
 from termwise.records import Document, Ranking
 from termwise.search.opening import open_searcher
 from termwise.search.request import Search
@@ -231,20 +232,20 @@ class DocumentIndex:
         if not distinct:
             return
         with self._changing:
-            recreate, self._recreate = self._recreate, False
-            if (recreate or self.searcher() is None) and self._build(distinct, recreate):
+            if (self._recreate or self.searcher() is None) and self._build(distinct):
                 return
             with open_writer(self.path, wait=WAIT, networks=self._networks) as writer:
                 writer.add(distinct)
             self._renew()
 
-    def _build(self, documents: list[Document], recreate: bool) -> bool:
-        """Build the index unless another object or process has; with `recreate`, also in place of an empty one."""
+    def _build(self, documents: list[Document]) -> bool:
+        """Build the index unless another object or process has; after `recreate`, also in place of an empty one."""
         with storage_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         with locked_folder(self.path):
             searcher = self.searcher()
-            if searcher is not None and (searcher.documents or not recreate):
+            if searcher is not None and (searcher.documents or not self._recreate):
+                self._recreate = False
                 return False
             self._opened = build_index(
                 documents,
@@ -255,6 +256,7 @@ class DocumentIndex:
                 store_text=True,
                 overwrite=searcher is not None,
             )
+        self._recreate = False
         return True
 
     def delete(self, doc_ids: Sequence[str] | None = None, *, filter: FilterLike | None = None) -> int:
@@ -278,7 +280,10 @@ class DocumentIndex:
         return deleted
 
     def recreate(self) -> None:
-        """Delete all documents; the next ones build a new index in the folder, with the model of this object."""
+        """Delete all documents; the next ones build a new index in the folder, with the model of this object.
+
+        It must be of the kind of the earlier one: a mixture, or a single index.
+        """
         self.delete()
         self._recreate = True
 
@@ -287,7 +292,12 @@ class DocumentIndex:
         searcher = self.searcher()
         if not searcher or not searcher.documents:
             return
-        built = [part.backend.index.manifest.encoder.statistics.get("documents") for part in searcher.parts]
+        indexes = [part.backend.index for part in searcher.parts]
+        built = [
+            index.manifest.encoder.statistics.get("documents")
+            for index in indexes
+            if isinstance(model_of(index), CountModel)
+        ]
         if any(count and not count / RENEWAL < searcher.documents < count * RENEWAL for count in built):
             with suppress(IndexLockedError):  # the process that changes it does the same
                 renew_index(self.path)

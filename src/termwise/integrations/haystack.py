@@ -176,7 +176,8 @@ class TermwiseDocumentStore:
         Parameters
         ----------
         recreate_index : bool, optional
-            Let the next documents build a new index in the folder, with the model and the analyzer of this store.
+            Let the next documents build a new index in the folder, with the model and the analyzer of this store. The
+            model must be of the kind of the earlier one: a mixture, such as ``instant``, or a single one.
         """
         if recreate_index:
             self._documents.recreate()
