@@ -5,25 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from termwise.attributes.dates import parse_date
-from termwise.errors import MissingExtraError, TermwiseError
-from termwise.filters.expressions import (
-    And,
-    Exists,
-    Filter,
-    Greater,
-    GreaterOrEqual,
-    In,
-    Less,
-    LessOrEqual,
-    Not,
-    Or,
-)
+from termwise.errors import MissingExtraError
 from termwise.integrations.documents import DEFAULT_MODEL, DocumentIndex, Found
 from termwise.integrations.metadata import attributes_of
 from termwise.records import Document as IndexedDocument
@@ -34,26 +20,15 @@ try:
     from haystack.dataclasses import Document
     from haystack.document_stores.errors import DuplicateDocumentError
     from haystack.document_stores.types import DuplicatePolicy, FilterPolicy, apply_filter_policy
-    from haystack.errors import FilterError
 except ImportError as error:
     raise MissingExtraError.of(error.name or "haystack-ai", "haystack", "the adapter to Haystack") from None
 
+from termwise.integrations.haystack_filters import read_filter
+
 __all__ = ["TermwiseDocumentStore", "TermwiseRetriever"]
-
-_NOT_FILTERABLE = ("content", "blob", "score", "embedding", "sparse_embedding")
-"""Fields of a document that filters do not see."""
-
-_ORDER: dict[str, Callable[[str, Any], Filter]] = {
-    ">": Greater,
-    ">=": GreaterOrEqual,
-    "<": Less,
-    "<=": LessOrEqual,
-}
 
 _TYPES = {bool: "boolean", int: "int", float: "float"}
 """Names of types of values in Haystack; others are a ``keyword``."""
-
-_COMPARISONS = ("==", "!=", *_ORDER, "in", "not in")
 
 
 class TermwiseDocumentStore:
@@ -115,7 +90,7 @@ class TermwiseDocumentStore:
 
     def count_documents_by_filter(self, filters: dict[str, Any]) -> int:
         """Return the number of documents that a filter matches."""
-        return self._documents.count(_filter(filters))
+        return self._documents.count(read_filter(filters))
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
         """Return the documents that a filter matches, by default all, in the order in which they were written.
@@ -128,7 +103,7 @@ class TermwiseDocumentStore:
         FilterError
             If the filter is malformed, or compares with a value of a type that has no order.
         """
-        return [_document(each) for each in self._documents.matching(_filter(filters))]
+        return [_document(each) for each in self._documents.matching(read_filter(filters))]
 
     def write_documents(
         self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
@@ -186,7 +161,7 @@ class TermwiseDocumentStore:
 
     def delete_by_filter(self, filters: dict[str, Any]) -> int:
         """Delete the documents that a filter matches, without conditions all; return their number."""
-        return self._documents.delete(filter=_filter(filters))
+        return self._documents.delete(filter=read_filter(filters))
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
         """Set metadata of the documents that a filter matches; return their number. They become the last documents."""
@@ -256,7 +231,7 @@ class TermwiseDocumentStore:
 
     def _values(self, field: str, filters: dict[str, Any] | None) -> list[Any]:
         name = field.removeprefix("meta.")
-        found = [each.metadata["meta"].get(name) for each in self._documents.matching(_filter(filters))]
+        found = [each.metadata["meta"].get(name) for each in self._documents.matching(read_filter(filters))]
         return [value for value in found if value is not None]
 
     def retrieve(
@@ -269,7 +244,7 @@ class TermwiseDocumentStore:
         explain: bool = False,
     ) -> list[Document]:
         """Return the best documents for a query, with their scores; see `TermwiseRetriever`."""
-        found = self._documents.search(query, k=top_k, filter=_filter(filters), explain=explain)
+        found = self._documents.search(query, k=top_k, filter=read_filter(filters), explain=explain)
         return [_with_score(each, scale_score) for each in found]
 
     async def count_documents_async(self) -> int:
@@ -489,81 +464,3 @@ def _distinct(values: list[Any]) -> list[Any]:
 
 def _logistic(score: float) -> float:
     return 0.5 + 0.5 * math.tanh(0.5 * score)
-
-
-def _filter(filters: Mapping[str, Any] | None) -> Filter | None:
-    """Return a filter of Haystack as one of termwise; None if it matches all documents."""
-    if not filters:
-        return None
-    try:
-        return _read(filters)
-    except TermwiseError as error:
-        raise FilterError(str(error)) from error
-
-
-def _read(filters: object) -> Filter:
-    if not isinstance(filters, Mapping):
-        raise FilterError(f"a filter is a dictionary, and not {filters!r}")
-    if "operator" not in filters:
-        raise FilterError(f"a filter has the key 'operator': {filters}")
-    if "field" in filters:
-        return _condition(filters)
-    operator, conditions = filters["operator"], filters.get("conditions")
-    if operator not in ("AND", "OR", "NOT"):
-        raise FilterError(f"unknown operator {operator!r} without a field; expected AND, OR or NOT")
-    if not isinstance(conditions, list):
-        raise FilterError(f"a filter has the key 'conditions' with a list: {filters}")
-    parts = [_read(each) for each in conditions]
-    if operator == "OR":
-        return Or(*parts) if parts else _NOTHING
-    together = And(*parts) if parts else Not(_NOTHING)
-    return Not(together) if operator == "NOT" else together
-
-
-_NOTHING = And(Exists("id"), Not(Exists("id")))
-
-
-def _condition(condition: Mapping[str, Any]) -> Filter:
-    if "value" not in condition:
-        raise FilterError(f"a filter with a field has the key 'value': {condition}")
-    field, operator, value = condition["field"], condition["operator"], condition["value"]
-    if operator not in _COMPARISONS:
-        raise FilterError(f"unknown operator {operator!r}; expected {', '.join(_COMPARISONS)}")
-    if not isinstance(field, str) or field in _NOT_FILTERABLE:
-        raise FilterError(f"filters see the id and the metadata of documents, not {field!r}")
-    if field != "id" and not field.startswith("meta."):
-        field = f"meta.{field}"
-    if operator in _ORDER:
-        return _NOTHING if value is None else _ORDER[operator](field, _ordered(value))
-    if operator in ("in", "not in"):
-        if not isinstance(value, list):
-            raise FilterError(f"the value of {operator!r} is a list, and not {value!r}")
-        equal = _equal(field, value)
-    else:
-        equal = _equal(field, [value])
-    return Not(equal) if operator in ("!=", "not in") else equal
-
-
-def _equal(field: str, values: list[Any]) -> Filter:
-    """Return the filter for documents with one of some values; None stands for no value, as in Haystack."""
-    given = tuple(_moment(value) for value in values if value is not None)
-    parts: list[Filter] = [In(field, given)] if given else []
-    if None in values:
-        parts.append(Not(Exists(field)))
-    return Or(*parts) if parts else _NOTHING
-
-
-def _ordered(value: Any) -> Any:
-    """Return a value that has an order: a number, or a date."""
-    if isinstance(value, bool) or (isinstance(value, str) and parse_date(value) is None):
-        raise FilterError(
-            f"values are compared by order with numbers and dates in ISO 8601, not with {value!r}"
-        )
-    return _moment(value)
-
-
-def _moment(value: Any) -> Any:
-    """Return a date without a time as its midnight, as Haystack reads it, and other values as they are."""
-    if isinstance(value, str) and len(value) == len("2024-01-31") and parse_date(value) is not None:
-        return f"{value}T00:00:00"
-    return value
