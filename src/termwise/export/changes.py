@@ -23,7 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import CorruptIndexError, MissingFileError, ParameterError
+from termwise.export.contents import description, identity, write_programs
 from termwise.export.folder import NAME, ExportFolder
+from termwise.export.readme import readme
 from termwise.export.source import BATCH, Batch, ExportSource
 from termwise.export.target import Target
 from termwise.fast_dataclass import dataclass
@@ -174,9 +176,6 @@ class ChangedRows:
 
     def write(self, progress: Progress = no_progress) -> dict[str, Any]:
         """Write the changes, and update the state, the query kit and ``export.json``; return the counts."""
-        from termwise.export.exporting import description, identity, write_programs
-        from termwise.export.readme import readme
-
         records, names = self._read_state()
         positions, changed, deleted = self._compare(records, progress)
         ids = _lines(names, deleted)
