@@ -34,7 +34,8 @@ _COMMANDS = {
 _OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in (  # noqa: SIM905
-        "alpha analyzer approximate at attributes base candidates centred chunk collapse collapse_size collection "
+        "activation alpha analyzer approximate at attributes base candidates centred chunk collapse collapse_size "
+        "collection "
         "confidence data delta device documents encoding expansion_terms facets fail_if feedback fields "
         "floors_from folds fuzzy index judged kind level measure memory method missing model "
         "normalise out overwrite port precision prefix qrels queries resamples resume role run scorer "
@@ -52,7 +53,7 @@ _OPTIONS = {
 _WITHOUT_OPTION = {"ranges"}
 """Arguments that the command line lacks."""
 
-_SETTINGS_TOO = {"expansion_terms", "table", "teacher"}
+_SETTINGS_TOO = {"activation", "expansion_terms", "table", "teacher"}
 """Arguments that are also parameters of a model, given with ``--set`` to commands without the option."""
 
 _VALUES = (

@@ -24,14 +24,22 @@ def command(
         Path,
         argument(
             "FOLDER",
-            "Published checkpoint: TILDE (a BertLMHeadModel), TILDEv2 or uniCOIL (BERT with a token projection), or a "
-            "SparseEncoder of sentence-transformers.",
+            "Published checkpoint: TILDE (a BertLMHeadModel), TILDEv2 or uniCOIL (BERT with a token projection), a "
+            "SparseEncoder of sentence-transformers, or a doc-only model of OpenSearch.",
         ),
     ],
     out: EncoderOut,
     kind: Annotated[
         str | None,
         option("--kind KIND", "tilde, tildev2 or splade-doc, if the checkpoint does not state it."),
+    ] = None,
+    activation: Annotated[
+        str | None,
+        option(
+            "--activation relu|log1p_relu",
+            "For a model of OpenSearch without modules.json: relu for doc-v1, doc-v2 and multilingual-v1, log1p_relu "
+            "for doc-v3.",
+        ),
     ] = None,
     floors_from: Annotated[
         str | None,
@@ -76,12 +84,14 @@ def command(
     termwise train convert ./TILDEv2-TILDE200-exp --expand-with tilde-msmarco --out tildev2-msmarco
     """
     from termwise.train.requirements import require_training
+    from termwise.train.settings import ACTIVATIONS
 
     if expand_with is None:
         refuse_options(
             {"--expansion-terms": expansion_terms, "--expansion-counting": counting}, "without --expand-with"
         )
     way = choice("--expansion-counting", counting or "raw", ("new", "raw"))
+    chosen = None if activation is None else choice("--activation", activation, ACTIVATIONS)
     require_training()
     from termwise.encode import Expansion
     from termwise.train.export.published_checkpoints import convert_checkpoint
@@ -94,6 +104,7 @@ def command(
             folder,
             out,
             kind=kind,
+            activation=chosen,
             floors_from=floors_from,
             expansion=expansion,
             progress=progress,

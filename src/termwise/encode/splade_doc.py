@@ -18,7 +18,7 @@ from termwise.weights import TermWeights
 
 @final
 class SpladeDocumentEncoder(NetworkDocumentEncoder[TermWeights]):
-    """SPLADE-doc: weights above 0 of terms of the cleaned vocabulary, or only the `keep` largest."""
+    """SPLADE-doc: weights above 0 of terms of the cleaned vocabulary, or only the largest."""
 
     def __init__(self, model: SpladeDoc, session: OnnxSession) -> None:
         super().__init__(model, session)
@@ -26,7 +26,9 @@ class SpladeDocumentEncoder(NetworkDocumentEncoder[TermWeights]):
 
     @property
     def _settings(self) -> dict[str, Any]:
-        return {"keep": self._model.keep, "length": self._length, "overlap": self._overlap}
+        settings = {"keep": self._model.keep, "length": self._length, "overlap": self._overlap}
+        ratio = self._model.prune_ratio
+        return settings | {"prune_ratio": ratio} if ratio else settings
 
     def _rows(self, texts: Sequence[str], advance: Advance) -> TermWeights:
         pool = RowPool(len(texts), keep=self._model.keep)
@@ -43,4 +45,22 @@ class SpladeDocumentEncoder(NetworkDocumentEncoder[TermWeights]):
             rows, terms = np.nonzero((weights > 0) & self.folder.kept)
             indptr = np.searchsorted(rows, np.arange(len(weights) + 1))
             pool.add(documents, indptr, terms, weights[rows, terms])
-        return pool.rows(self.vocabulary.id)
+        rows = pool.rows(self.vocabulary.id)
+        return _pruned(rows, self._model.prune_ratio) if self._model.prune_ratio else rows
+
+
+def _pruned(rows: TermWeights, ratio: float) -> TermWeights:
+    """Drop weights below a share of the largest weight of their row.
+
+    Examples
+    --------
+    >>> rows = TermWeights.from_rows([{0: 2.0, 1: 0.5}, {}, {1: 0.25, 2: 0.5}], "toy")
+    >>> _pruned(rows, 0.5) == TermWeights.from_rows([{0: 2.0}, {}, {1: 0.25, 2: 0.5}], "toy")
+    True
+    """
+    row_of = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
+    largest = np.zeros(len(rows), dtype=np.float32)
+    np.maximum.at(largest, row_of, rows.weights)
+    kept = rows.weights >= np.float32(ratio) * largest[row_of]
+    indptr = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
+    return TermWeights(indptr, rows.terms[kept], rows.weights[kept], rows.vocabulary)

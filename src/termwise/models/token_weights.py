@@ -1,4 +1,4 @@
-"""Reader of token-weight files for queries: ``idf.json``, or lines of token and weight."""
+"""Token weights for queries: reader of ``idf.json`` or lines of token and weight, and arrays by term number."""
 
 from __future__ import annotations
 
@@ -128,3 +128,27 @@ def term_weights(
     """
     weights = (token_weights.get(token, missing) for token in vocabulary)
     return np.fromiter(weights, dtype=np.float32, count=len(vocabulary))
+
+
+def token_weights(weights: npt.NDArray[np.float32], vocabulary: Vocabulary) -> dict[str, float]:
+    """Return an array by term number as token weights: the content of an ``idf.json``.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (V,), float32
+        Such as `Index.query_weights` or `EncoderFolder.query_weights`.
+    vocabulary : Vocabulary
+        Of V terms.
+
+    Returns
+    -------
+    dict of str to float
+        All terms in the order of their numbers. Terms of weight 0 are in it, because OpenSearch gives weight 1 to a
+        term without an entry.
+
+    Examples
+    --------
+    >>> token_weights(np.array([0, 7.5], dtype=np.float32), Vocabulary(["flutter", "wing"]))
+    {'flutter': 0.0, 'wing': 7.5}
+    """
+    return dict(zip(vocabulary, weights.tolist(), strict=True))

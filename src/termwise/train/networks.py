@@ -10,7 +10,8 @@ network             output for a text of l pieces                           sour
                                                                             and efficient passage expansion", 2021
 `SpladeDocNetwork`  max over positions of ln(1 + relu(z_j)), over the       Formal et al., "SPLADE v2", 2021: the form
                     vocabulary; with the activation ``log1p_relu``,         in which only documents are encoded; Shen et
-                    ln(1 + ln(1 + relu(z_j)))                               al., arXiv 2504.14839, 2025: two logarithms
+                    ln(1 + ln(1 + relu(z_j))); with the pooling ``sum``,    al., arXiv 2504.14839, 2025: two logarithms;
+                    the sum over positions                                  Formal et al., "SPLADE", 2021: the sum
 `LookupNetwork`     the mean of h_j over the pieces, or h_0, divided by     Reimers & Gurevych, "Sentence-BERT", 2019
                     its length
 ==================  ======================================================  ===========================================
@@ -22,7 +23,7 @@ model, it would take a fifth of the arithmetic, and gigabytes of memory for unus
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast, get_args
@@ -40,6 +41,14 @@ from termwise.train.settings import ACTIVATIONS, Activation
 
 _ACTIVATION = "splade_activation"
 """Entry of the configuration of an encoder; without it, the activation is ``relu``."""
+
+_POSITIONS_POOLING = "splade_pooling"
+"""Entry of the configuration of an encoder; without it, the pooling over positions is ``max``."""
+
+SpladePooling = Literal["max", "sum"]
+"""How weights at the positions of a text become one weight of a term."""
+
+SPLADE_POOLINGS: tuple[SpladePooling, ...] = get_args(SpladePooling)
 
 Pooling = Literal["mean", "cls"]
 """How the outputs of an encoder become one vector: their mean, or the output at position 0."""
@@ -121,9 +130,9 @@ class TildeV2Network(TermNetwork):
 
 
 class SpladeDocNetwork(TermNetwork):
-    """Network of weights over the vocabulary, pooled by maximum; for comparison.
+    """Network of weights over the vocabulary, pooled over the positions; for comparison.
 
-    The configuration of the encoder stores the activation, so that every saved form of the network has it.
+    The configuration of the encoder stores activation and pooling, so that every saved form of the network has them.
     """
 
     kind = "splade-doc"
@@ -131,28 +140,52 @@ class SpladeDocNetwork(TermNetwork):
     @property
     def activation(self) -> str:
         """``relu`` for ln(1 + relu(z)), or ``log1p_relu`` for ln(1 + ln(1 + relu(z)))."""
-        activation = getattr(self.config, _ACTIVATION, ACTIVATIONS[0])
-        if activation not in ACTIVATIONS:
-            raise ModelFormatError(
-                "the activation of this splade-doc network is not known",
-                facts=[(_ACTIVATION, activation), ("known", ", ".join(ACTIVATIONS))],
-                fixes=["use the config.json that was saved with the weights"],
-            )
-        return str(activation)
+        return self._choice(_ACTIVATION, "activation", ACTIVATIONS)
 
     @activation.setter
     def activation(self, activation: Activation) -> None:
         setattr(self.config, _ACTIVATION, activation)
 
+    @property
+    def states_activation(self) -> bool:
+        """Whether the configuration has an activation; otherwise it is the default, ``relu``."""
+        return hasattr(self.config, _ACTIVATION)
+
+    @property
+    def pooling(self) -> str:
+        """``max`` or ``sum`` over the positions."""
+        return self._choice(_POSITIONS_POOLING, "pooling", SPLADE_POOLINGS)
+
+    @pooling.setter
+    def pooling(self, pooling: SpladePooling) -> None:
+        setattr(self.config, _POSITIONS_POOLING, pooling)
+
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Return the weights: float tensor of shape (b, V), 0 or more, without the outputs at padding."""
         hidden = self.hidden(input_ids, attention_mask)
+        transform, last = head_transform(self.pretrained), output_layer(self.pretrained)
+        if self.pooling == "sum":
+            weights = self._activated(last(transform(hidden)))
+            return (weights * attention_mask.unsqueeze(-1).to(weights.dtype)).sum(dim=1)
         # Padding repeats the first piece, which does not change the maximum. Logits are 80 times as wide as hidden
         # vectors, and masking the logits would take a fifth of the time.
         repeated = torch.where(attention_mask.unsqueeze(-1) == 0, hidden[:, :1], hidden)
-        last = output_layer(self.pretrained)
-        weights = torch.log1p(torch.relu(max_pooled_logits(head_transform(self.pretrained)(repeated), last)))
+        return self._activated(max_pooled_logits(transform(repeated), last))
+
+    def _activated(self, logits: Tensor) -> Tensor:
+        weights = torch.log1p(torch.relu(logits))
         return torch.log1p(weights) if self.activation == "log1p_relu" else weights
+
+    def _choice(self, entry: str, noun: str, known: Sequence[str]) -> str:
+        """Return an entry of the configuration; it must be one of the known values, of which the first is the default."""
+        value = getattr(self.config, entry, known[0])
+        if value not in known:
+            raise ModelFormatError(
+                f"the {noun} of this splade-doc network is not known",
+                facts=[(entry, value), ("known", ", ".join(known))],
+                fixes=["use the config.json that was saved with the weights"],
+            )
+        return str(value)
 
 
 NETWORKS: dict[str, type[TermNetwork]] = {

@@ -8,6 +8,7 @@ TILDEv2, uniCOIL (document side)         ``tok_proj.weight``                    
 encoder folder of termwise               ``token_projection.weight``, or as TILDE           see above
 SparseEncoder of sentence-transformers   ``modules.json``, see                              splade-doc
                                          `termwise.train.export.sparse_encoder`
+OpenSearch, without modules              ``idf.json``, or ``query_token_weights.txt``       splade-doc
 =======================================  =================================================  ==========
 
 Weights are read from ``model.safetensors`` or ``pytorch_model.bin``. A ``pytorch_model.bin`` that would run code is
@@ -24,7 +25,8 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import torch
-from transformers import AutoConfig
+import transformers
+from transformers import CONFIG_MAPPING, AutoConfig
 
 from termwise.collection import open_collection
 from termwise.encode.encoder_folder import EncoderFolder
@@ -49,7 +51,7 @@ from termwise.train.export.folder_writer import FOLDER, EncoderContents, write_e
 from termwise.train.export.onnx_export import load_weights, network_of, parameter_names
 from termwise.train.export.quantise import dequantised_weights
 from termwise.train.export.sentence_modules import MODULES
-from termwise.train.export.sparse_encoder import SparseEncoderFolder
+from termwise.train.export.sparse_encoder import PlainFolder, SparseEncoderFolder
 from termwise.train.export.tilde_floors import sample_collection_passages, tilde_floors
 from termwise.train.inputs import Pieces
 from termwise.train.library_errors import errors_as
@@ -62,6 +64,7 @@ from termwise.train.networks import (
     positions,
     untrained,
 )
+from termwise.train.settings import ACTIVATIONS, Activation
 from termwise.validation import check, check_path
 
 _PROJECTION = "token_projection"
@@ -103,12 +106,16 @@ class Checkpoint:
         Query-side weight of each term, for a SparseEncoder with static query weights.
     reads_queries : bool
         Whether the checkpoint runs its network over queries too; termwise does not.
+    length : int
+        Pieces of a document, the two special ones included, to which the published code cuts it; at most the positions
+        of the network.
     """
 
     network: TermNetwork
     analyzer: WordPieceAnalyzer
     query_weights: npt.NDArray[np.float32] | None
     reads_queries: bool
+    length: int
 
 
 def convert_checkpoint(
@@ -116,6 +123,7 @@ def convert_checkpoint(
     out: str | Path,
     *,
     kind: str | None = None,
+    activation: Activation | None = None,
     floors_from: str | Path | None = None,
     expansion: Expansion | None = None,
     progress: Progress = no_progress,
@@ -127,7 +135,7 @@ def convert_checkpoint(
 
     Parameters
     ----------
-    folder, kind
+    folder, kind, activation
         See `load_checkpoint`.
     out : str or Path
         The encoder folder.
@@ -161,9 +169,9 @@ def convert_checkpoint(
     FOLDER.refuse_finished(Path(out))
     collection = None if floors_from is None else open_collection(floors_from)
     say(f"reading the checkpoint {folder}")
-    checkpoint = load_checkpoint(folder, kind=kind)
+    checkpoint = load_checkpoint(folder, kind=kind, activation=activation)
     network, analyzer = checkpoint.network, checkpoint.analyzer
-    length = min(_LENGTHS[network.kind], positions(network))
+    length = checkpoint.length
     cleaning = _CLEANINGS[network.kind]
     record = None if expansion is None else _expansion(checkpoint, expansion)
     floors = None
@@ -210,7 +218,9 @@ def convert_checkpoint(
     )
 
 
-def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoint:
+def load_checkpoint(
+    folder: str | Path, *, kind: str | None = None, activation: Activation | None = None
+) -> Checkpoint:
     """Load a checkpoint from a local folder.
 
     Parameters
@@ -219,23 +229,30 @@ def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoin
         In one of the layouts listed in the module docstring.
     kind : {"tilde", "tildev2", "splade-doc"}, optional
         By default the layout decides; a masked language model is loaded as ``tilde``.
+    activation : {"relu", "log1p_relu"}, optional
+        Kind splade-doc, for a folder that does not state it: how logits become weights, see `SpladeDocNetwork`. A folder
+        of OpenSearch without modules needs it: ``log1p_relu`` for doc-v3, ``relu`` for the others.
 
     Raises
     ------
     MissingFileError
         If there is no such folder, or it has no weights or no configuration.
     UnknownNameError
-        If there is no such kind.
+        If there is no such kind or activation.
+    ParameterError
+        If an activation is given for another kind, or for a folder that states its own; or if it is needed and missing.
     ModelFormatError
         If the configuration does not describe a network, weights of the head or of the encoder are missing, a weight is
         not finite or has another type or shape, the file would run code, a file outside the folder is named, the
         tokenizer has another vocabulary, or a SparseEncoder has modules that termwise does not support.
     VocabularyMismatchError
-        If the two sides of a SparseEncoder have different tokenizers.
+        If the two sides of a SparseEncoder have different tokenizers, or query weights name unknown tokens.
     """
-    folder = Path(folder)
+    folder, given = Path(folder), folder
     if kind is not None and kind not in NETWORKS:
         raise UnknownNameError.of("kind of network", kind, NETWORKS)
+    if activation is not None and activation not in ACTIVATIONS:
+        raise UnknownNameError.of("activation", activation, ACTIVATIONS)
     if not is_folder(folder):
         raise MissingFileError("there is no such checkpoint", facts=[("path", folder)])
     sparse = SparseEncoderFolder.read(folder) if is_file(folder / MODULES) else None
@@ -247,6 +264,9 @@ def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoin
                 fixes=[Fix.use(kind=SpladeDocNetwork.kind), Fix.omit("kind")],
             )
         folder, kind = sparse.documents, SpladeDocNetwork.kind
+    plain = PlainFolder.find(folder) if sparse is None and kind in (None, SpladeDocNetwork.kind) else None
+    if plain is not None:
+        kind = SpladeDocNetwork.kind
     tensors, other_tensors = read_tensors(folder)
     weights = {_current_name(name): array for name, array in tensors.items()}
     others = {_current_name(name): kind for name, kind in other_tensors.items()}
@@ -254,8 +274,16 @@ def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoin
         kind = TildeV2Network.kind if f"{_PROJECTION}.weight" in weights else TildeNetwork.kind
     check_finite(folder, weights)
     network = _network(folder, kind, weights, others)
-    if sparse is not None and isinstance(network, SpladeDocNetwork):
-        network.activation = sparse.activation
+    if isinstance(network, SpladeDocNetwork):
+        if sparse is not None:
+            network.activation, network.pooling = sparse.activation, sparse.pooling
+        _set_activation(network, activation, given, stated=sparse is not None, needed=plain is not None)
+    elif activation is not None:
+        raise ParameterError(
+            "only a network of kind splade-doc has an activation",
+            facts=[("checkpoint", given), ("kind", kind)],
+            fixes=[Fix.omit("activation")],
+        )
     analyzer = base_analyzer(folder)
     terms = network.config.vocab_size
     if terms != len(analyzer.vocabulary):
@@ -264,11 +292,14 @@ def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoin
             facts=[("terms of the network", terms), ("terms of the tokenizer", len(analyzer.vocabulary))],
             fixes=["put its own tokenizer.json or vocab.txt into the folder"],
         )
+    queries = sparse or plain
+    longest = positions(network)
     return Checkpoint(
-        network.train(),
-        analyzer,
-        None if sparse is None else sparse.query_weights(analyzer),
-        _is_unicoil(folder) if sparse is None else sparse.queries is None,
+        network=network.train(),
+        analyzer=analyzer,
+        query_weights=None if queries is None else queries.query_weights(analyzer),
+        reads_queries=_is_unicoil(folder) if sparse is None else sparse.queries is None,
+        length=min((sparse.length or longest) if sparse is not None else _LENGTHS[kind], longest),
     )
 
 
@@ -310,12 +341,47 @@ def _network(folder: Path, kind: str, weights: Arrays, others: Mapping[str, str]
     return network
 
 
+def _set_activation(
+    network: SpladeDocNetwork, activation: Activation | None, folder: str | Path, *, stated: bool, needed: bool
+) -> None:
+    """Set the activation of a network that the user gives, if its folder does not state one."""
+    stated = stated or network.states_activation
+    if activation is not None and stated:
+        raise ParameterError(
+            "this checkpoint states its activation",
+            facts=[("checkpoint", folder), ("stated", network.activation), ("given", activation)],
+            fixes=[Fix.omit("activation")],
+        )
+    if activation is None and needed and not stated:
+        raise ParameterError(
+            "this checkpoint does not state its activation",
+            facts=[("checkpoint", folder), ("missing", MODULES)],
+            fixes=[
+                Fix.use("use {} for doc-v1, doc-v2 and multilingual-v1", activation="relu"),
+                Fix.use("use {} for doc-v3", activation="log1p_relu"),
+                "download the complete checkpoint, with modules.json",
+            ],
+        )
+    if activation is not None:
+        network.activation = activation
+
+
 def _configuration(folder: Path, weights: Arrays) -> Any:
     """Read ``config.json`` and check its sizes."""
     file = folder / _CONFIG
     sizes = read_json(file, dict)
     if not isinstance(sizes.get("model_type"), str):
         raise misfit(file, "model_type", "the name of an architecture, such as bert", sizes.get("model_type"))
+    if sizes["model_type"] not in CONFIG_MAPPING:
+        raise ModelFormatError(
+            "transformers does not have the architecture of this checkpoint",
+            facts=[("file", file), ("model_type", sizes["model_type"]), ("transformers", transformers.__version__)],
+            fixes=[
+                "termwise runs no code of a checkpoint: encode its documents with the code that came with it, and "
+                "write the weights as JSON vectors",
+                Fix.build("index such weights with {}", model="vectors"),
+            ],
+        )
     for key, largest in _LARGEST.items():
         value = sizes.get(key, 1)
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= largest:
