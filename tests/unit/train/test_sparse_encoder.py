@@ -14,12 +14,19 @@ sentence_transformers = pytest.importorskip("sentence_transformers")
 
 from safetensors.torch import load_file, save_file  # noqa: E402
 from sentence_transformers.base.modules import Router  # noqa: E402
+from sentence_transformers.sentence_transformer.modules import Pooling  # noqa: E402
 from sentence_transformers.sparse_encoder import modules as parts  # noqa: E402
 
+from termwise.encode import open_document_encoder  # noqa: E402
 from termwise.errors import ModelFormatError, VocabularyMismatchError  # noqa: E402
 from termwise.indexing import BuildOptions, build_index  # noqa: E402
+from termwise.models import SpladeDoc  # noqa: E402
 from termwise.records import Document  # noqa: E402
-from termwise.train.export.published_checkpoints import convert_checkpoint, load_checkpoint  # noqa: E402
+from termwise.train.export.published_checkpoints import (  # noqa: E402
+    convert_checkpoint,
+    dequantised_network,
+    load_checkpoint,
+)
 from termwise.train.networks import SpladeDocNetwork  # noqa: E402
 from termwise.train.pretrained import quiet  # noqa: E402
 
@@ -74,18 +81,27 @@ def rows_of(read):
             yield read.network.eval()(ids, torch.ones_like(ids))[0].numpy()
 
 
-@pytest.mark.parametrize(("older", "activation"), [(False, "relu"), (True, "relu"), (True, "log1p_relu")])
-def test_documents_get_the_weights_of_the_sparse_encoder(masked, tmp_path, older, activation):
+@pytest.mark.parametrize(
+    ("older", "activation", "strategy"),
+    [
+        (False, "relu", "max"),
+        (True, "relu", "max"),
+        (True, "log1p_relu", "max"),
+        (True, "relu", "sum"),
+        (True, "log1p_relu", "sum"),
+    ],
+)
+def test_documents_get_the_weights_of_the_sparse_encoder(masked, tmp_path, older, activation, strategy):
     if older:
         with quiet(bars=False):
-            pooling = parts.SpladePooling("max", activation_function=activation)
+            pooling = parts.SpladePooling(strategy, activation_function=activation)
             encoder = opened(modules=[parts.MLMTransformer(str(masked)), pooling])
     else:
         encoder = opened(str(masked))
     read = load_checkpoint(saved(encoder, tmp_path / "sparse"))
     assert isinstance(read.network, SpladeDocNetwork)
     assert (read.query_weights, read.reads_queries) == (None, True)
-    assert read.network.activation == activation
+    assert (read.network.activation, read.network.pooling) == (activation, strategy)
     expected = encoder.encode_document(list(TEXTS), convert_to_sparse_tensor=False).numpy()
     for seen, row in zip(rows_of(read), expected, strict=True):
         np.testing.assert_allclose(seen, row, atol=1e-5)
@@ -137,10 +153,51 @@ def test_a_network_on_the_query_side_is_refused(masked, tmp_path):
     )
     facts = refused(saved(opened(modules=[router]), tmp_path / "sparse"))
     assert facts == {
+        "file": tmp_path / "sparse" / "router_config.json",
         "part": "modules of the query side",
         "expected": "SparseStaticEmbedding",
         "seen": "Transformer, SpladePooling",
     }
+
+
+def test_other_sparse_modules_are_refused_by_name(masked, tmp_path):
+    with quiet(bars=False):
+        transformer = parts.Transformer(str(masked))
+        pooled = Pooling(transformer.get_embedding_dimension())
+        coded = parts.SparseAutoEncoder(transformer.get_embedding_dimension(), hidden_dim=64, k=4, k_aux=8)
+    folder = saved(opened(modules=[transformer, pooled, coded]), tmp_path / "csr")
+    facts = refused(folder)
+    assert facts["file"] == folder / "modules.json"
+    assert facts["seen"] == "Transformer, Pooling, SparseAutoEncoder (the task is feature-extraction)"
+
+
+def test_sums_over_positions_in_every_form(masked, weights, tmp_path):
+    """Sums differ from maxima, in torch and in ONNX, and do not depend on padding."""
+    documents = list(opened(str(masked)).children())
+    documents[1] = parts.SpladePooling("sum")
+    queries = parts.SparseStaticEmbedding(tokenizer=documents[0].tokenizer, weight=weights)
+    encoder = opened(modules=[Router.for_query_document([queries], documents)], similarity_fn_name="dot")
+    made = convert_checkpoint(saved(encoder, tmp_path / "sparse"), tmp_path / "made")
+    expected = encoder.encode_document(list(TEXTS), convert_to_sparse_tensor=False).numpy()
+    rows = open_document_encoder(SpladeDoc(encoder=str(made.folder)), precision="float32").encode_documents(TEXTS)
+    for (terms, seen), row in zip(rows, expected, strict=True):
+        np.testing.assert_array_equal(terms, np.flatnonzero((row > 0) & made.kept))
+        np.testing.assert_allclose(seen, row[terms], rtol=1e-5, atol=1e-6)
+    network = dequantised_network(made.folder)
+    assert (network.pooling, network.activation) == ("sum", "relu")
+
+
+def test_a_cased_tokenizer_whose_texts_are_lower_cased(masked, weights, tmp_path):
+    folder = saved(routed(masked, weights), tmp_path / "sparse")
+    settings = next(folder.glob("**/sentence_bert_config.json"))
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"do_lower_case": True}))
+    assert load_checkpoint(folder).query_weights is not None
+    for file in folder.glob("**/tokenizer.json"):
+        described = json.loads(file.read_text())
+        described["normalizer"]["lowercase"] = False
+        file.write_text(json.dumps(described))
+    facts = refused(folder)
+    assert (facts["file"], facts["part"]) == (settings, "do_lower_case")
 
 
 def test_settings_that_change_scores_are_refused(masked, weights, tmp_path):
@@ -156,7 +213,7 @@ def test_a_router_with_mappings_is_refused(masked, weights, tmp_path):
     described = json.loads(file.read_text())
     described["parameters"]["route_mappings"] = {"('query', 'text')": "document"}
     file.write_text(json.dumps(described))
-    assert refused(folder)["part"] == "route_mappings of the router"
+    assert refused(folder)["part"] == "route_mappings"
 
 
 def test_unsupported_static_weights(masked, weights, tmp_path):
