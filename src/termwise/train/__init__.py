@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from termwise.progress import Execution
     from termwise.train.export.published_checkpoints import convert_checkpoint
+    from termwise.train.export.sparse_encoder_writer import write_sparse_encoder
     from termwise.train.fit import train_encoder
     from termwise.train.lookup.fit import train_lookup
     from termwise.train.lookup.settings import LookupSettings
@@ -27,6 +28,7 @@ __all__ = [
     "train_encoder",
     "train_lookup",
     "train_neural_model1",
+    "write_sparse_encoder",
 ]
 
 _MODULES = {
@@ -38,6 +40,7 @@ _MODULES = {
     "train_encoder": "termwise.train.fit",
     "train_lookup": "termwise.train.lookup.fit",
     "train_neural_model1": "termwise.train.neural_model1.fit",
+    "write_sparse_encoder": "termwise.train.export.sparse_encoder_writer",
 }
 
 

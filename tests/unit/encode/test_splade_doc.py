@@ -55,6 +55,25 @@ def test_the_largest_are_kept_and_windows_pooled(folder: Path, tiny: ModuleType)
     assert [terms.tolist() for terms, _ in rows] == [[tiny.MERGE], [tiny.SORT]]
 
 
+def test_weights_below_a_share_of_the_largest_are_pruned(folder: Path, tiny: ModuleType) -> None:
+    """The largest weight is that of the whole document, not of each window; special pieces do not count."""
+    made = encoder(folder, prune_ratio=0.75, length=5)
+    rows = made.encode_documents(["merge cat cat cat sort cat", "", "cat"])
+    expected = [{tiny.MERGE: 2.0, tiny.SORT: 1.5}, {}, {tiny.DOG: 0.25}]
+    assert rows == TermWeights.from_rows(expected, made.vocabulary.id)
+    alone = encoder(folder, prune_ratio=1.0).encode_documents(["merge sort"])
+    assert alone == TermWeights.from_rows([{tiny.MERGE: 2.0}], made.vocabulary.id)
+
+
+def test_encoded_rows_with_and_without_pruning_differ_in_their_settings(folder: Path) -> None:
+    """Rows that were encoded before there was pruning are those without it."""
+    settings = [encoder(folder, prune_ratio=ratio)._settings for ratio in (0.0, 0.5)]
+    assert [sorted(each) for each in settings] == [
+        ["keep", "length", "overlap"],
+        ["keep", "length", "overlap", "prune_ratio"],
+    ]
+
+
 def test_one_document_in_the_last_batch(folder: Path) -> None:
     made = encoder(folder)
     texts = ["merge", "sort sort", "cat sort merge", "dog"] * 3

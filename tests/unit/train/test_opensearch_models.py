@@ -271,14 +271,6 @@ def test_an_index_of_a_published_model_scores_as_sentence_transformers(name, tmp
         np.testing.assert_allclose(seen, scores, rtol=1e-5, atol=1e-5)
 
 
-def test_pruning_keeps_a_share_of_the_largest_weight(tmp_path):
-    made = convert_checkpoint(published(tmp_path / "published", MODELS["doc-v2-mini"]), tmp_path / "made")
-    whole, pruned = encoded(made, TEXTS), encoded(made, TEXTS, prune_ratio=0.5)
-    kept = whole >= 0.5 * whole.max(axis=1, keepdims=True)
-    np.testing.assert_array_equal(pruned, np.where(kept, whole, 0))
-    assert 0 < kept.sum() < (whole > 0).sum()
-
-
 def test_the_window_is_the_length_of_the_published_code(tmp_path):
     folder = published(tmp_path / "published", MODELS["doc-v2-mini"])
     long = " ".join(["wing flutter plate shock wave"] * 4)

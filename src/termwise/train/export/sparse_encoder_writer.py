@@ -77,8 +77,9 @@ def write_sparse_encoder(encoder: str | Path, out: str | Path, *, say: Say = sil
     """Write an encoder of kind splade-doc as a folder that ``SparseEncoder(folder)`` opens.
 
     Its document weights are those of the encoder in float32, for documents of one window: sentence-transformers cuts
-    longer ones, where termwise reads them in several windows. Its query weights are those of the encoder. If the encoder
-    counts the terms of a query instead, a term of a query has weight 1 there, however often it occurs.
+    longer ones, where termwise reads them in several windows. A document without a piece has no weights in termwise, but
+    those of the two special pieces there. Its query weights are those of the encoder. If the encoder counts the terms of
+    a query instead, a term of a query has weight 1 there, however often it occurs.
 
     Parameters
     ----------
