@@ -45,8 +45,7 @@ class SpladeDocumentEncoder(NetworkDocumentEncoder[TermWeights]):
             rows, terms = np.nonzero((weights > 0) & self.folder.kept)
             indptr = np.searchsorted(rows, np.arange(len(weights) + 1))
             pool.add(documents, indptr, terms, weights[rows, terms])
-        rows = pool.rows(self.vocabulary.id)
-        return _pruned(rows, self._model.prune_ratio) if self._model.prune_ratio else rows
+        return _pruned(pool.rows(self.vocabulary.id), self._model.prune_ratio)
 
 
 def _pruned(rows: TermWeights, ratio: float) -> TermWeights:
@@ -58,6 +57,8 @@ def _pruned(rows: TermWeights, ratio: float) -> TermWeights:
     >>> _pruned(rows, 0.5) == TermWeights.from_rows([{0: 2.0}, {}, {1: 0.25, 2: 0.5}], "toy")
     True
     """
+    if ratio == 0:
+        return rows
     row_of = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
     largest = np.zeros(len(rows), dtype=np.float32)
     np.maximum.at(largest, row_of, rows.weights)

@@ -177,7 +177,7 @@ class SpladeDocNetwork(TermNetwork):
         return torch.log1p(weights) if self.activation == "log1p_relu" else weights
 
     def _choice(self, entry: str, noun: str, known: Sequence[str]) -> str:
-        """Return an entry of the configuration; it must be one of the known values, of which the first is the default."""
+        """Return an entry of the configuration: one of the known values, by default the first."""
         value = getattr(self.config, entry, known[0])
         if value not in known:
             raise ModelFormatError(

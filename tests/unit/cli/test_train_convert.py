@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -73,6 +74,23 @@ def convert(capsys):
         return code, streams.out, streams.err
 
     return convert
+
+
+def test_a_model_of_opensearch_without_modules(checkpoints, convert, capsys):
+    """The activation is an option where the folder does not state it; the error names both values."""
+    shutil.copytree(checkpoints / "TILDE", "doc-v3")
+    Path("doc-v3", "idf.json").write_text('{"wing": 7.0, "flutter": 5.0}')
+    code, out, err = convert("doc-v3", "--out", "made")
+    assert (code, out) == (2, "")
+    assert "use --activation relu for doc-v1, doc-v2 and multilingual-v1" in err
+    assert "use --activation log1p_relu for doc-v3" in err
+    code, _, err = convert("doc-v3", "--out", "made", "--activation", "tanh")
+    assert code == 2
+    assert "--activation is relu or log1p_relu" in err
+    code, out, _ = convert("doc-v3", "--out", "made", "--activation", "log1p_relu")
+    assert code == 0
+    assert EncoderFolder.open("made").query_weights[VOCABULARY.index("wing")] == 7
+    assert index_and_search(out, capsys)
 
 
 def index_and_search(said, capsys, query="wing flutter"):

@@ -17,7 +17,9 @@ def test_a_model_of_a_network() -> None:
     assert model.parameters()["encoder"] == "runs/splade"
 
 
-@pytest.mark.parametrize("settings", [{"keep": 0}, {"length": 1}, {"overlap": -1}, {"encoder": ""}, {"prune_ratio": 1.5}])
+@pytest.mark.parametrize(
+    "settings", [{"keep": 0}, {"length": 1}, {"overlap": -1}, {"encoder": ""}, {"prune_ratio": 1.5}]
+)
 def test_values_out_of_range(settings: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         SpladeDoc(**settings)

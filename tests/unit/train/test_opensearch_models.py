@@ -39,7 +39,12 @@ from termwise.train.pretrained import quiet  # noqa: E402
 
 from .conftest import POSITIONS, SIZE, VOCABULARY, configuration, save  # noqa: E402
 
-TEXTS = ("the wing flutter of a plate", "shock wave , shock waves", "merging sorted lists of nothing", "heat ?")
+TEXTS = (
+    "the wing flutter of a plate",
+    "shock wave , shock waves",
+    "merging sorted lists of nothing",
+    "heat ?",
+)
 QUERIES = ("wing flutter", "wave wave shock wave", "the unheard waves of a list ?", "")
 
 MULTILINGUAL_TERMS = 105_879
@@ -258,9 +263,7 @@ def test_an_index_of_a_published_model_scores_as_sentence_transformers(name, tmp
         encode(list(given), convert_to_sparse_tensor=False).numpy()
         for encode, given in ((encoder.encode_query, questions), (encoder.encode_document, texts))
     )
-    np.testing.assert_allclose(
-        encoded(made, texts), np.where(made.kept, documents, 0), rtol=1e-5, atol=1e-5
-    )
+    np.testing.assert_allclose(encoded(made, texts), np.where(made.kept, documents, 0), rtol=1e-5, atol=1e-5)
     records = [Document(str(number), text) for number, text in enumerate(texts)]
     options = BuildOptions(quantiser="float32", precision="float32")
     searcher = build_index(records, tmp_path / "index", model=made.folder, options=options)
@@ -339,7 +342,11 @@ def test_query_weights_of_another_vocabulary(tmp_path):
         ("model.safetensors", MissingFileError, "model.safetensors"),
         ("config.json", MissingFileError, "config.json"),
         ("document_1_SpladePooling/config.json", MissingFileError, "document_1_SpladePooling"),
-        ("query_0_SparseStaticEmbedding/model.safetensors", MissingFileError, "query_0_SparseStaticEmbedding"),
+        (
+            "query_0_SparseStaticEmbedding/model.safetensors",
+            MissingFileError,
+            "query_0_SparseStaticEmbedding",
+        ),
         ("query_0_SparseStaticEmbedding", ModelFormatError, "query_0_SparseStaticEmbedding"),
     ],
 )
@@ -365,9 +372,7 @@ def test_tensors_of_another_shape_are_named(tmp_path):
     assert found["file"] == str(folder / "config.json")
     assert found["weight"].endswith("intermediate.dense.weight")
     changed(folder / "config.json", intermediate_size=32)
-    save_file(
-        {"weight": torch.ones(3)}, folder / "query_0_SparseStaticEmbedding" / "model.safetensors"
-    )
+    save_file({"weight": torch.ones(3)}, folder / "query_0_SparseStaticEmbedding" / "model.safetensors")
     assert facts(ModelFormatError, folder)["seen"] == "weight (3,)"
 
 
@@ -378,7 +383,11 @@ def test_tensors_of_another_shape_are_named(tmp_path):
         ("document_1_SpladePooling/config.json", {"pooling_strategy": "mean"}, "pooling_strategy"),
         ("config_sentence_transformers.json", {"similarity_fn_name": "cosine"}, "similarity_fn_name"),
         ("config_sentence_transformers.json", {"prompts": {"query": "q: "}}, "prompts"),
-        ("sentence_bert_config.json", {"processing_kwargs": {"text": {"max_length": 4}}}, "processing_kwargs"),
+        (
+            "sentence_bert_config.json",
+            {"processing_kwargs": {"text": {"max_length": 4}}},
+            "processing_kwargs",
+        ),
     ],
 )
 def test_settings_that_are_not_supported_name_file_and_key(file, changes, part, tmp_path):

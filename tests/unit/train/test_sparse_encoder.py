@@ -179,7 +179,9 @@ def test_sums_over_positions_in_every_form(masked, weights, tmp_path):
     encoder = opened(modules=[Router.for_query_document([queries], documents)], similarity_fn_name="dot")
     made = convert_checkpoint(saved(encoder, tmp_path / "sparse"), tmp_path / "made")
     expected = encoder.encode_document(list(TEXTS), convert_to_sparse_tensor=False).numpy()
-    rows = open_document_encoder(SpladeDoc(encoder=str(made.folder)), precision="float32").encode_documents(TEXTS)
+    rows = open_document_encoder(SpladeDoc(encoder=str(made.folder)), precision="float32").encode_documents(
+        TEXTS
+    )
     for (terms, seen), row in zip(rows, expected, strict=True):
         np.testing.assert_array_equal(terms, np.flatnonzero((row > 0) & made.kept))
         np.testing.assert_allclose(seen, row[terms], rtol=1e-5, atol=1e-6)

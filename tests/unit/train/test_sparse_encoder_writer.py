@@ -30,7 +30,12 @@ from termwise.train.pretrained import quiet  # noqa: E402
 
 from .conftest import POSITIONS, SIZE, VOCABULARY, configuration  # noqa: E402
 
-TEXTS = ("the wing flutter of a plate", "shock wave , shock waves", "merging sorted lists [SEP] of nothing", "heat ?")
+TEXTS = (
+    "the wing flutter of a plate",
+    "shock wave , shock waves",
+    "merging sorted lists [SEP] of nothing",
+    "heat ?",
+)
 QUERIES = ("wing flutter", "wave wave shock wave", "the unheard waves of a list ?", "[CLS] heat [PAD]", "")
 
 
@@ -47,7 +52,9 @@ def distilbert():
     )
 
 
-def made_encoder(folder: Path, analyzer, *, model=None, cleaning="none", pooling="max", **contents) -> EncoderFolder:
+def made_encoder(
+    folder: Path, analyzer, *, model=None, cleaning="none", pooling="max", **contents
+) -> EncoderFolder:
     torch.manual_seed(4)
     network = SpladeDocNetwork(model or transformers.BertForMaskedLM(configuration(num_hidden_layers=1)))
     network.activation, network.pooling = "log1p_relu", pooling
@@ -93,7 +100,9 @@ def sparse_rows(sparse):
 
 
 def encoded(made: EncoderFolder) -> np.ndarray:
-    rows = open_document_encoder(SpladeDoc(encoder=str(made.folder)), precision="float32").encode_documents(TEXTS)
+    rows = open_document_encoder(SpladeDoc(encoder=str(made.folder)), precision="float32").encode_documents(
+        TEXTS
+    )
     array = np.zeros((len(rows), made.manifest.terms))
     for row, (numbers, weights) in enumerate(rows):
         array[row, numbers] = weights
@@ -156,7 +165,9 @@ def test_the_folder_is_converted_back(encoder, tmp_path):
     ids = torch.tensor([[5, 20, 30, 31, 6]])
     with torch.no_grad():
         seen = again.network.eval()(ids, torch.ones_like(ids))[0].numpy()
-        expected = load_checkpoint(encoder.folder, kind="splade-doc").network.eval()(ids, torch.ones_like(ids))
+        expected = load_checkpoint(encoder.folder, kind="splade-doc").network.eval()(
+            ids, torch.ones_like(ids)
+        )
     np.testing.assert_allclose(seen, np.where(encoder.kept, expected[0].numpy(), 0), atol=1e-6)
 
 
@@ -197,9 +208,13 @@ def test_the_shipped_vocabulary(tmp_path):
 
 
 def test_other_kinds_are_refused(analyzer, tmp_path):
-    network = TildeV2Network(transformers.BertModel(configuration(num_hidden_layers=1), add_pooling_layer=False))
+    network = TildeV2Network(
+        transformers.BertModel(configuration(num_hidden_layers=1), add_pooling_layer=False)
+    )
     contents = EncoderContents(cleaning="repo", length=POSITIONS)
-    made = write_encoder_folder(network, analyzer, tmp_path / "tildev2", contents, trained={}, precisions=("float32",))
+    made = write_encoder_folder(
+        network, analyzer, tmp_path / "tildev2", contents, trained={}, precisions=("float32",)
+    )
     with pytest.raises(ModelFormatError, match="no module for an encoder of kind tildev2"):
         write_sparse_encoder(made.folder, tmp_path / "sparse")
     assert not (tmp_path / "sparse").exists()

@@ -230,8 +230,8 @@ def load_checkpoint(
     kind : {"tilde", "tildev2", "splade-doc"}, optional
         By default the layout decides; a masked language model is loaded as ``tilde``.
     activation : {"relu", "log1p_relu"}, optional
-        Kind splade-doc, for a folder that does not state it: how logits become weights, see `SpladeDocNetwork`. A folder
-        of OpenSearch without modules needs it: ``log1p_relu`` for doc-v3, ``relu`` for the others.
+        Kind splade-doc, for a folder that does not state it: how logits become weights, see `SpladeDocNetwork`. A
+        folder of OpenSearch without modules needs it: ``log1p_relu`` for doc-v3, ``relu`` for the others.
 
     Raises
     ------
@@ -342,7 +342,12 @@ def _network(folder: Path, kind: str, weights: Arrays, others: Mapping[str, str]
 
 
 def _set_activation(
-    network: SpladeDocNetwork, activation: Activation | None, folder: str | Path, *, stated: bool, needed: bool
+    network: SpladeDocNetwork,
+    activation: Activation | None,
+    folder: str | Path,
+    *,
+    stated: bool,
+    needed: bool,
 ) -> None:
     """Set the activation of a network that the user gives, if its folder does not state one."""
     stated = stated or network.states_activation
@@ -375,7 +380,11 @@ def _configuration(folder: Path, weights: Arrays) -> Any:
     if sizes["model_type"] not in CONFIG_MAPPING:
         raise ModelFormatError(
             "transformers does not have the architecture of this checkpoint",
-            facts=[("file", file), ("model_type", sizes["model_type"]), ("transformers", transformers.__version__)],
+            facts=[
+                ("file", file),
+                ("model_type", sizes["model_type"]),
+                ("transformers", transformers.__version__),
+            ],
             fixes=[
                 "termwise runs no code of a checkpoint: encode its documents with the code that came with it, and "
                 "write the weights as JSON vectors",

@@ -292,7 +292,9 @@ def _check_case(transformer: Path, analyzer: WordPieceAnalyzer) -> None:
     """Refuse a transformer that lower-cases texts for a tokenizer that does not."""
     file, key = transformer / TRANSFORMER_SETTINGS, "do_lower_case"
     if read_settings(file).get(key) and analyzer.tokens("A Word") != analyzer.tokens("a word"):
-        raise _unsupported(file, key, "false, or a tokenizer that lower-cases", "true, with a cased tokenizer")
+        raise _unsupported(
+            file, key, "false, or a tokenizer that lower-cases", "true, with a cased tokenizer"
+        )
 
 
 def _check_settings(folder: Path) -> None:

@@ -77,9 +77,9 @@ def write_sparse_encoder(encoder: str | Path, out: str | Path, *, say: Say = sil
     """Write an encoder of kind splade-doc as a folder that ``SparseEncoder(folder)`` opens.
 
     Its document weights are those of the encoder in float32, for documents of one window: sentence-transformers cuts
-    longer ones, where termwise reads them in several windows. A document without a piece has no weights in termwise, but
-    those of the two special pieces there. Its query weights are those of the encoder. If the encoder counts the terms of
-    a query instead, a term of a query has weight 1 there, however often it occurs.
+    longer ones, where termwise reads them in several windows. A document without a piece has no weights in termwise,
+    but those of the two special pieces there. Its query weights are those of the encoder. If the encoder counts the
+    terms of a query instead, a term of a query has weight 1 there, however often it occurs.
 
     Parameters
     ----------
@@ -156,9 +156,13 @@ def _differences(encoder: EncoderFolder) -> list[str]:
     manifest = encoder.manifest
     messages = []
     if "float32" not in manifest.networks():
-        messages.append("the network was dequantised from int8: weights differ slightly from those of the encoder")
+        messages.append(
+            "the network was dequantised from int8: weights differ slightly from those of the encoder"
+        )
     if encoder.query_weights is None:
-        messages.append("this encoder counts the terms of a query; the SparseEncoder gives weight 1 to each term")
+        messages.append(
+            "this encoder counts the terms of a query; the SparseEncoder gives weight 1 to each term"
+        )
     if manifest.idf_power:
         messages.append(
             f"an index multiplies weights by the collection's idf to the power of {manifest.idf_power:g}; "
