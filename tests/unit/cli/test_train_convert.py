@@ -87,10 +87,10 @@ def test_a_model_of_opensearch_without_modules(checkpoints, convert, capsys):
     code, _, err = convert("doc-v3", "--out", "made", "--activation", "tanh")
     assert code == 2
     assert "--activation is relu or log1p_relu" in err
-    code, out, _ = convert("doc-v3", "--out", "made", "--activation", "log1p_relu")
+    code, _, said = convert("doc-v3", "--out", "made", "--activation", "log1p_relu")
     assert code == 0
     assert EncoderFolder.open("made").query_weights[VOCABULARY.index("wing")] == 7
-    assert index_and_search(out, capsys)
+    assert index_and_search(said, capsys)
 
 
 def index_and_search(said, capsys, query="wing flutter"):
