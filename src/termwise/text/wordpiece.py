@@ -144,19 +144,6 @@ class WordPieceAnalyzer:
             facts = [(label, path if label == "file" else value) for label, value in error.facts]
             raise type(error)(error.message, facts=facts, fixes=error.fixes) from error
 
-    def tokenizer_json(self) -> bytes:
-        """Return the tokenizer as the content of a ``tokenizer.json`` of the `tokenizers` library.
-
-        Examples
-        --------
-        >>> analyzer = WordPieceAnalyzer.shipped()
-        >>> spec = AnalyzerSpec("copy", {}, {"tokenizer.json": analyzer.tokenizer_json()})
-        >>> WordPieceAnalyzer(spec).tokens("Tokenizing") == analyzer.tokens("Tokenizing")
-        True
-        """
-        content: str = self._assembled.tokenizer.to_str()
-        return content.encode()
-
     def analyze(self, text: str) -> Analysis:
         """Return the pieces of a text with their character spans."""
         encoding = self._assembled.tokenizer.encode(without_surrogates(text), add_special_tokens=False)

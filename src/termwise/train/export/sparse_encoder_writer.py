@@ -174,7 +174,7 @@ def _differences(encoder: EncoderFolder) -> list[str]:
 def _write_tokenizer(folder: Path, encoder: EncoderFolder) -> None:
     special, vocabulary = encoder.manifest.special, encoder.vocabulary
     cls, sep = vocabulary.token(special.cls), vocabulary.token(special.sep)
-    tokenizer = load_tokenizer(encoder.analyzer.tokenizer_json())
+    tokenizer = load_tokenizer(encoder.analyzer.tokenizer_json.encode())
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{cls} $A {sep}", special_tokens=[(cls, special.cls), (sep, special.sep)]
     )
