@@ -171,8 +171,8 @@ def write(path: Path, content: object) -> None:
     path.write_text(json.dumps(content))
 
 
-def changed(path: Path, **changes: object) -> None:
-    write(path, json.loads(path.read_text()) | changes)
+def changed(file: Path, /, **changes: object) -> None:
+    write(file, json.loads(file.read_text()) | changes)
 
 
 def peer(folder: Path):
@@ -290,6 +290,21 @@ def test_the_window_is_the_length_of_the_published_code(tmp_path):
     np.testing.assert_allclose(encoded(made, [cut]), np.where(made.kept, documents[:1], 0), atol=1e-5)
     changed(folder / "tokenizer_config.json", model_max_length=10**30)
     assert load_checkpoint(folder).length == POSITIONS
+
+
+def test_static_weights_in_a_json_file(tmp_path, monkeypatch):
+    """Settings of SparseStaticEmbedding name a file in place of tensors; the peer finds it in the current folder."""
+    folder = published(tmp_path / "published", MODELS["doc-v2-mini"])
+    queries = folder / "query_0_SparseStaticEmbedding"
+    (queries / "model.safetensors").unlink()
+    (folder / "idf.json").rename(queries / "idf.json")
+    changed(queries / "config.json", path="idf.json")
+    monkeypatch.chdir(queries)
+    assert_weights_of_queries(load_checkpoint(folder), peer(folder), QUERIES)
+    changed(queries / "config.json", path="../idf.json")
+    assert facts(ModelFormatError, folder)["key"] == "path"
+    changed(queries / "config.json", path="weights.json")
+    assert facts(MissingFileError, folder)["file"] == str(queries / "weights.json")
 
 
 def facts(error_type, folder, **options):
