@@ -45,9 +45,9 @@ def command(
     overwrite: Overwrite = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Export an index or a mixture to another engine, with a program that loads and searches it there.
+    """Export an index or a mixture to another engine.
 
-    An interrupted export continues when the command is run again.
+    A program that loads the data and searches there comes with them. An interrupted export continues when the command is run again.
 
     For example:
 

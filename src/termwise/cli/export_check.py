@@ -35,9 +35,9 @@ def command(
     load: Annotated[bool, flag("--load", "Load the data into the engine first.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Search an index and its export with the same queries, and compare the results.
+    """Compare the results of an export with those of its index.
 
-    The exit status is 5 if a query has other documents, another order, or scores that differ by more than 1e-5.
+    Both are searched with the same queries. The exit status is 5 if a query has other documents, another order, or scores that differ by more than 1e-5.
     Documents with equal scores may have any order. A mixture is compared with its linear form, whose difference from
     the mixture is shown as well.
 
