@@ -65,12 +65,12 @@ def read_qrels(path: str | Path, *, split: str = "test") -> list[Qrel]:
     [Qrel(query_id='q1', doc_id='d7', relevance=2, iteration='0')]
     """
     if isinstance(path, str) and path.startswith(PREFIX):
-        return _without_conflicts(path, ((0, qrel) for qrel in dataset_qrels(path)))
+        return without_conflicts(path, ((0, qrel) for qrel in dataset_qrels(path)))
     check_path("the file of judgments", path)
     path = Path(path)
     if is_folder(path):
         path = _split_file(path, split)
-    return _without_conflicts(path, _numbered(path))
+    return without_conflicts(path, _numbered(path))
 
 
 def qrels_file(folder: Path, split: str) -> Path | None:
@@ -104,7 +104,7 @@ def _numbered(path: Path) -> Iterator[tuple[int, Qrel]]:
         first = False
 
 
-def _without_conflicts(source: str | Path, numbered: Iterable[tuple[int, Qrel]]) -> list[Qrel]:
+def without_conflicts(source: str | Path, numbered: Iterable[tuple[int, Qrel]]) -> list[Qrel]:
     """Drop repeated judgments; raise an error for contradictions."""
     judged: dict[tuple[str, str], tuple[int, Qrel]] = {}
     for number, qrel in numbered:

@@ -75,12 +75,12 @@ def read_queries(path: str | Path, *, fields: Sequence[str] | None = None) -> It
     """
     chosen = checked_names(fields)
     if isinstance(path, str) and path.startswith(PREFIX):
-        return _distinct(((0, query) for query in dataset_queries(path, chosen)), path)
+        return distinct_queries(((0, query) for query in dataset_queries(path, chosen)), path)
     check_path("the file of queries", path)
     path = Path(path)
     if is_folder(path):
         path = folder_file(path, "queries.jsonl")
-    return _distinct(_numbered(path, chosen), path)
+    return distinct_queries(_numbered(path, chosen), path)
 
 
 def _numbered(path: Path, fields: tuple[str, ...] | None) -> Iterator[tuple[int, Query]]:
@@ -118,7 +118,8 @@ def _columns(path: Path) -> Iterator[tuple[int, Query]]:
         yield number, Query(query_id, text)
 
 
-def _distinct(numbered: Iterator[tuple[int, Query]], source: str | Path) -> Iterator[Query]:
+def distinct_queries(numbered: Iterator[tuple[int, Query]], source: str | Path) -> Iterator[Query]:
+    """Yield queries, and raise `DuplicateIdError` at the first that has the identifier of an earlier one."""
     first: dict[str, int] = {}
     for number, query in numbered:
         if query.query_id in first:

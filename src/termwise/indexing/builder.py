@@ -12,6 +12,7 @@ from termwise.attributes import Schema
 from termwise.collection import Collection, open_collection
 from termwise.collection.fields import FieldChoice
 from termwise.collection.file_collections import RecordFile
+from termwise.collection.record_collection import RecordCollection
 from termwise.encode import DocumentEncoder
 from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.fixes import Fix
@@ -155,7 +156,7 @@ def build_index(
         return (opened, length) if chunk is None else (cut(opened, chunk, field_weights), None)
 
     schema: object = attributes
-    if schema is None and isinstance(collection, RecordFile):
+    if schema is None and isinstance(collection, RecordFile | RecordCollection):
         schema = collection.attributes
     add_rows: Callable[[IndexWriter], object]
     quantiser = options.quantiser

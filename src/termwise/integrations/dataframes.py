@@ -1,0 +1,446 @@
+"""Data frames of pandas, Polars and Arrow as collections, queries, judgments and runs, and results as Arrow tables.
+
+Every function reads any object with the method ``__arrow_c_stream__`` of the Arrow PyCapsule interface: data frames of
+pandas and Polars, tables and batch readers of pyarrow, relations of DuckDB. Results are tables or readers of pyarrow;
+``table.to_pandas()`` and ``polars.DataFrame(table)`` make data frames of them. All of it needs pyarrow, the extra
+``dataframes``; pandas and Polars are not imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from termwise.attributes import Schema
+from termwise.collection.arrow_rows import BATCH, import_pyarrow, needed_columns, records_of, repeated_name
+from termwise.collection.fields import RecordReader, checked_attributes, checked_fields, checked_names, identifier
+from termwise.collection.qrels import without_conflicts
+from termwise.collection.queries import ID_FIELDS as QUERY_IDS
+from termwise.collection.queries import TEXT_FIELDS as QUERY_TEXTS
+from termwise.collection.queries import distinct_queries
+from termwise.display.safe_text import shown
+from termwise.errors import DuplicateIdError, MalformedRecordError, ParameterError, UnknownNameError
+from termwise.explain import Explanation
+from termwise.fixes import Fix
+from termwise.collection.record_collection import RecordCollection, source_named
+from termwise.integrations.weight_blocks import weight_blocks
+from termwise.records import Qrel, Query, Ranking, Run
+from termwise.search import Searcher
+from termwise.validation import check, check_run, is_finite_number, is_integer
+
+PURPOSE = "reading and making data frames"
+
+EXTRA = "dataframes"
+
+FRAME, ROW = "data frame", "row"
+"""Labels in errors. Rows are counted from 0, as in ``frame.iloc``."""
+
+QUERY_COLUMNS = ("query_id", "qid")
+DOCUMENT_COLUMNS = ("doc_id", "docno")
+RELEVANCE_COLUMNS = ("relevance", "label")
+SCORE_COLUMNS = ("score",)
+
+
+def documents_from(
+    frame: Any,
+    *,
+    fields: Sequence[str] | Mapping[str, int] | None = None,
+    attributes: Literal["all"] | Sequence[str] | Schema | None = None,
+) -> RecordCollection:
+    """Return the rows of a data frame as a collection, for `termwise.build_index`.
+
+    Parameters
+    ----------
+    frame : data frame
+        With a column of identifiers (``_id``, ``id``, ``doc_id``, ``docid`` or ``docno``), strings or whole numbers. A
+        missing text is empty, as in a Parquet file. An object that can be read only once, such as a batch reader, gives
+        a collection that can be read only once.
+    fields : sequence of str or mapping of str to int, optional
+        Columns of the text, with weights in a mapping; by default ``title`` and the first of ``text``, ``contents``,
+        ``content``, ``body``, ``document_text`` and ``abstract``. See `termwise.open_collection`.
+    attributes : "all", sequence of str or Schema, optional
+        Columns to keep as attributes, for filters.
+
+    Raises
+    ------
+    ParameterError
+        If `frame` is not a data frame, or has two columns of one name.
+    MissingExtraError
+        If pyarrow is not installed.
+    MalformedRecordError
+        When the documents are read: at the first row without an identifier or with a text that is not a string.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> table = pyarrow.table({"docno": ["d1"], "title": ["Bees"], "text": ["Workers collect nectar."]})
+    >>> list(documents_from(table).documents())
+    [Document(doc_id='d1', text='Bees\\nWorkers collect nectar.', borders=(4,))]
+    """
+    _check_frame(frame)
+    chosen, kept = checked_fields(fields), checked_attributes(attributes)
+    try:
+        length = len(frame)
+    except TypeError:
+        length = None
+
+    def records() -> Iterator[Mapping[str, Any]]:
+        reader = _Stream.open(frame)
+        return reader.records(needed_columns(reader.names, chosen, kept))
+
+    name = _name(frame)
+    return RecordCollection(
+        name, records, source=FRAME, unit=ROW, fields=chosen, attributes=kept, length=length
+    )
+
+
+def queries_from(frame: Any, *, fields: Sequence[str] | None = None) -> list[Query]:
+    """Return the rows of a data frame as queries.
+
+    Parameters
+    ----------
+    frame : data frame
+        With an identifier (``_id``, ``id``, ``query_id`` or ``qid``) and a text (``text``, ``query``, ``title`` or
+        ``question``), such as the topics of PyTerrier.
+    fields : sequence of str, optional
+        Columns of the text, joined with spaces.
+
+    Raises
+    ------
+    MalformedRecordError
+        If a row has no identifier, or its text is not a string.
+    DuplicateIdError
+        If two queries share an identifier.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> queries_from(pyarrow.table({"qid": ["1"], "query": ["wing flutter"]}))
+    [Query(query_id='1', text='wing flutter')]
+    """
+    chosen = checked_names(fields)
+    path = Path(_name(frame))
+    reader = RecordReader(path, id_fields=QUERY_IDS, body_fields=QUERY_TEXTS, fields=chosen, unit=ROW)
+    rows = enumerate(_Stream.open(frame).records())
+    with source_named(FRAME, ROW):
+        queries = list(
+            distinct_queries(((row, Query(*reader.read(row, record))) for row, record in rows), path)
+        )
+        reader.finish()
+    return queries
+
+
+def qrels_from(frame: Any) -> list[Qrel]:
+    """Return the rows of a data frame as relevance judgments.
+
+    Parameters
+    ----------
+    frame : data frame
+        With the columns ``query_id`` or ``qid``, ``doc_id`` or ``docno``, and ``relevance`` or ``label``, which has
+        whole numbers.
+
+    Raises
+    ------
+    UnknownNameError
+        If a column is missing.
+    MalformedRecordError
+        If an identifier or a relevance is missing or of another type.
+    DuplicateIdError
+        If a document has two different judgments for one query.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> qrels_from(pyarrow.table({"qid": ["1"], "docno": ["d1"], "label": [2]}))
+    [Qrel(query_id='1', doc_id='d1', relevance=2, iteration='0')]
+    """
+
+    def judged() -> Iterator[tuple[int, Qrel]]:
+        for row in _cells(frame, RELEVANCE_COLUMNS):
+            if not is_integer(row.value):
+                raise row.refuse("a relevance: a whole number")
+            yield row.number, Qrel(row.query_id, row.doc_id, int(row.value))
+
+    with source_named(FRAME, ROW):
+        return without_conflicts(_name(frame), judged())
+
+
+def run_from(frame: Any, *, name: str = "run") -> Run:
+    """Return the rows of a data frame as a run.
+
+    Parameters
+    ----------
+    frame : data frame
+        With the columns ``query_id`` or ``qid``, ``doc_id`` or ``docno``, and ``score``; other columns are ignored.
+        Queries are in the order of their first rows. Documents with equal scores are in the order of the rows.
+    name : str, optional
+        Name of the run.
+
+    Raises
+    ------
+    UnknownNameError
+        If a column is missing.
+    MalformedRecordError
+        If an identifier or a score is missing or of another type.
+    DuplicateIdError
+        If a document occurs twice for one query.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> run_from(pyarrow.table({"qid": ["1", "1"], "docno": ["d1", "d2"], "score": [1.0, 2.5]}))["1"].doc_ids
+    ('d2', 'd1')
+    """
+    found: dict[str, dict[str, tuple[int, float]]] = {}
+    for row in _cells(frame, SCORE_COLUMNS):
+        if not is_finite_number(row.value):
+            raise row.refuse("a score: a finite number")
+        scored = found.setdefault(row.query_id, {})
+        if row.doc_id in scored:
+            raise DuplicateIdError(
+                "a document is ranked twice for one query",
+                facts=[
+                    (FRAME, _name(frame)),
+                    ("query", row.query_id),
+                    ("document", row.doc_id),
+                    (f"{ROW}s", f"{scored[row.doc_id][0]} and {row.number}"),
+                ],
+                fixes=["keep one of the two rows"],
+            )
+        scored[row.doc_id] = row.number, float(row.value)
+    rankings = []
+    for query_id, scored in found.items():
+        ordered = sorted(scored.items(), key=lambda item: -item[1][1])
+        rankings.append(Ranking([doc_id for doc_id, _ in ordered], [s for _, (_, s) in ordered], query_id))
+    return Run(rankings, name)
+
+
+def run_to_arrow(run: Run | Ranking) -> Any:
+    """Return a run or a ranking as a table, one document in each row.
+
+    Parameters
+    ----------
+    run : Run or Ranking
+
+    Returns
+    -------
+    pyarrow.Table
+        With the columns ``query_id`` and ``doc_id`` (string), ``rank`` (int64, from 1) and ``score`` (float64).
+
+    Examples
+    --------
+    >>> run_to_arrow(Ranking(["b", "a"], [2.0, 1.5], "q1")).to_pylist()[0]
+    {'query_id': 'q1', 'doc_id': 'b', 'rank': 1, 'score': 2.0}
+    """
+    arrow = import_pyarrow(PURPOSE, EXTRA)
+    if not isinstance(run, Ranking):
+        check_run(run)
+    rankings = [run] if isinstance(run, Ranking) else list(run)
+    scores = [ranking.scores for ranking in rankings]
+    return arrow.table(
+        {
+            "query_id": arrow.array(
+                chain.from_iterable([r.query_id] * len(r) for r in rankings), arrow.string()
+            ),
+            "doc_id": arrow.array(chain.from_iterable(r.doc_ids for r in rankings), arrow.string()),
+            "rank": np.concatenate([np.empty(0, np.int64), *(np.arange(1, len(r) + 1) for r in rankings)]),
+            "score": np.concatenate([np.empty(0), *scores]),
+        }
+    )
+
+
+def explanations_to_arrow(explanations: Explanation | Iterable[Explanation]) -> Any:
+    """Return explanations as a table, one contribution of a term in each row.
+
+    Parameters
+    ----------
+    explanations : Explanation or iterable of Explanation
+
+    Returns
+    -------
+    pyarrow.Table
+        With the columns ``query``, ``doc_id``, ``part``, ``term`` and ``origin`` (string), ``query_weight``,
+        ``weight``, ``scale`` and ``score`` (float64), as in `termwise.explain.Contribution`. A row with an empty term
+        has the constant of the score, if it is not 0. The scores of an explanation add up to that of the document.
+    """
+    arrow = import_pyarrow(PURPOSE, EXTRA)
+    several = [explanations] if isinstance(explanations, Explanation) else list(explanations)
+    texts, numbers = ("part", "term", "origin"), ("query_weight", "weight", "scale", "score")
+    schema = arrow.schema(
+        [(name, arrow.string()) for name in ("query", "doc_id", *texts)]
+        + [(name, arrow.float64()) for name in numbers]
+    )
+    rows: list[dict[str, object]] = []
+    for explanation in several:
+        check("explanations", explanation, isinstance(explanation, Explanation), "explanations of termwise")
+        scored = {"query": explanation.query, "doc_id": explanation.doc_id}
+        if explanation.constant:
+            constant = {"part": "", "term": "", "origin": "constant", "score": explanation.constant}
+            rows.append({**scored, **constant})
+        rows += [
+            {**scored, **{name: getattr(each, name) for name in (*texts, *numbers)}}
+            for each in explanation.contributions
+        ]
+    return arrow.Table.from_pylist(rows, schema=schema)
+
+
+def weights_to_arrow(searcher: Searcher) -> Any:
+    """Return the term weights that an index stores, one document in each row.
+
+    Parameters
+    ----------
+    searcher : Searcher
+        Of one index with term weights, not of vectors or of a mixture.
+
+    Returns
+    -------
+    pyarrow.RecordBatchReader
+        Batches with the columns ``doc_id`` (string), ``terms`` (list of string) and ``weights`` (list of float32), read
+        from the index as they are needed. A document bias is the weight of the term ``[background]``.
+
+    Raises
+    ------
+    ParameterError
+        If the index has vectors, is a mixture, or has documents that are cut into chunks.
+    """
+    arrow = import_pyarrow(PURPOSE, EXTRA)
+    blocks = weight_blocks(searcher, "a table of term weights")
+    fields = [("doc_id", arrow.string()), ("terms", arrow.list_(arrow.string()))]
+    schema = arrow.schema([*fields, ("weights", arrow.list_(arrow.float32()))])
+    token = searcher.index.vocabulary.token
+
+    def batches() -> Iterator[Any]:
+        for doc_ids, rows in blocks:
+            offsets = arrow.array(rows.indptr, arrow.int32())
+            distinct, places = np.unique(rows.terms, return_inverse=True)
+            names = arrow.array([token(term) for term in distinct.tolist()], arrow.string())
+            columns = [
+                arrow.array(doc_ids, arrow.string()),
+                arrow.ListArray.from_arrays(offsets, names.take(arrow.array(places))),
+                arrow.ListArray.from_arrays(offsets, arrow.array(rows.weights)),
+            ]
+            yield arrow.RecordBatch.from_arrays(columns, schema=schema)
+
+    return arrow.RecordBatchReader.from_batches(schema, batches())
+
+
+class _Row(NamedTuple):
+    """Row of judgments or of a run."""
+
+    frame: str
+    number: int
+    query_id: str
+    doc_id: str
+    value: Any
+    column: str
+
+    def refuse(self, expected: str) -> MalformedRecordError:
+        return _refused(self.frame, self.number, self.column, expected, self.value)
+
+
+def _cells(frame: Any, value_columns: Sequence[str]) -> Iterator[_Row]:
+    """Yield the rows of a data frame with a query, a document and a value; check that the first two are identifiers."""
+    stream = _Stream.open(frame)
+    columns = [_column(stream, names) for names in (QUERY_COLUMNS, DOCUMENT_COLUMNS, value_columns)]
+    name = _name(frame)
+    for number, record in enumerate(stream.records(list(dict.fromkeys(columns)))):
+        ids = []
+        for column in columns[:2]:
+            found = identifier(record[column])
+            if found is None:
+                expected = "a string that is not empty, or a whole number"
+                raise _refused(name, number, column, expected, record[column])
+            ids.append(found)
+        yield _Row(name, number, *ids, record[columns[2]], columns[2])
+
+
+def _refused(frame: str, row: int, column: str, expected: str, seen: object) -> MalformedRecordError:
+    return MalformedRecordError(
+        "a value of a data frame is not in the expected form",
+        facts=[(FRAME, frame), (ROW, row), ("column", column), ("expected", expected), ("seen", shown(seen))],
+    )
+
+
+def _column(stream: _Stream, names: Sequence[str]) -> str:
+    """Return the first of some column names that a data frame has."""
+    found = next((name for name in names if name in stream.names), None)
+    if found is None:
+        error = UnknownNameError.of("column", names[0], stream.names)
+        raise UnknownNameError(
+            f"a data frame has no column {' or '.join(names)}",
+            facts=[(FRAME, stream.name), ("columns", ", ".join(map(str, stream.names)) or "none")],
+            fixes=error.fixes or [f"rename the column that has these values to {names[0]}"],
+        )
+    return found
+
+
+def _name(frame: object) -> str:
+    kind = type(frame)
+    return f"{kind.__module__.split('.')[0]}.{kind.__qualname__}"
+
+
+def _check_frame(frame: object) -> None:
+    if hasattr(frame, "__arrow_c_stream__"):
+        return
+    raise ParameterError(
+        "this is not a data frame",
+        facts=[
+            ("given", _name(frame)),
+            ("expected", "a pandas or Polars DataFrame, or another object with __arrow_c_stream__"),
+        ],
+        fixes=[Fix.python("frame.collect()")] if hasattr(frame, "collect") else [],
+    )
+
+
+class _Stream(NamedTuple):
+    """Open stream of record batches."""
+
+    name: str
+    arrow: Any
+    reader: Any
+
+    @classmethod
+    def open(cls, frame: Any) -> _Stream:
+        _check_frame(frame)
+        arrow = import_pyarrow(PURPOSE, EXTRA)
+        name = _name(frame)
+        try:
+            reader = arrow.RecordBatchReader.from_stream(frame)
+        except (arrow.ArrowException, TypeError, ValueError) as error:
+            raise _mixed_column(name, frame, error) from error
+        twice = repeated_name(reader.schema.names)
+        if twice is not None:
+            raise ParameterError(
+                "a data frame has two columns of one name",
+                facts=[(FRAME, name), ("column", shown(twice))],
+                fixes=["rename or leave out one of them"],
+            )
+        return cls(name, arrow, reader)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.reader.schema.names)
+
+    def records(self, columns: Sequence[str] | None = None) -> Iterator[Mapping[str, Any]]:
+        """Yield the rows, with some columns or all."""
+        for batch in self.reader:
+            chosen = batch if columns is None else batch.select(columns)
+            for start in range(0, len(chosen), BATCH):
+                yield from records_of(self.arrow, chosen.slice(start, BATCH))
+
+
+def _mixed_column(name: str, frame: Any, error: Exception) -> MalformedRecordError:
+    """Return the error for a data frame that Arrow cannot hold; it names the first value of another type, if any."""
+    for column in getattr(frame, "columns", ()):
+        values = enumerate(frame[column].tolist()) if hasattr(frame[column], "tolist") else ()
+        kinds: dict[type, int] = {}
+        for row, value in values:
+            if value is not None and value == value and kinds.setdefault(type(value), row) == row and len(kinds) > 1:
+                first = next(iter(kinds)).__name__
+                return _refused(name, row, str(column), f"a {first}, as in row {next(iter(kinds.values()))}", value)
+    reason = str(error).split("\n")[0][:200]
+    return MalformedRecordError("a data frame cannot be read", facts=[(FRAME, name), ("reason", reason)])
