@@ -53,26 +53,22 @@ class RowSink(ABC):
         """Remove temporary files."""
 
 
-class CompiledTerms(RowSink):
-    """Sparse rows of the weights above the mean of each term, which are written when all vectors are known.
+class TermCompiler:
+    """Compiles vectors of documents to term weights: those above the mean of each term in a collection.
 
         w(t, d) = max over the windows i of d of  v[t] . e[i]  -  mean of this maximum over all documents with a window
 
     Of the weights above 0, a document keeps the `keep` ones with the largest ``w(t, d) * (1 + df(t)) ** (1 / 4)``,
-    where df(t) is the number of documents whose text has the term, as `counter` counts it. A query has a frequent term
+    where df(t) is the number of documents whose text has the term. A query has a frequent term
     more often than a rare one, so the expected part of a weight in a score grows with the frequency. The power was
     chosen on dev splits.
 
-    Memory holds the query table in float32 and the products of `WINDOWS` windows; the vectors stay on disk. Dot
+    Memory holds the query table in float32 and the products of `WINDOWS` windows. Dot
     products are sums of integers, so threads and libraries of linear algebra do not change a weight.
     """
 
-    def __init__(
-        self, folder: Path, table: TermVectors, counter: RowEncoder[TermWeights], *, keep: int
-    ) -> None:
-        self._spill = VectorSpill(folder, table.dimensions)
+    def __init__(self, table: TermVectors, *, keep: int) -> None:
         self._vocabulary = table.vocabulary
-        self._counter = counter
         self._keep = keep
         self._terms = np.flatnonzero(table.known).astype(np.int32)
         kind = np.float32 if table.dimensions <= EXACT_IN_FLOAT32 else np.float64
@@ -82,46 +78,29 @@ class CompiledTerms(RowSink):
         self._with_term = np.zeros(len(table), dtype=np.int64)
         self._filled = 0
 
-    def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
-        """Store vectors on disk, add to the means, and count the terms of the texts."""
-        if not isinstance(rows, DocumentVectors):
-            raise WeightError(
-                "term weights are compiled from vectors", facts=[("given", type(rows).__name__)]
-            )
-        self._spill.add(rows)
-        terms = self._counter.encode_documents(texts).terms
-        self._with_term += np.bincount(terms, minlength=len(self._with_term))
-        for documents, largest in self._largest(rows):
+    def count(self, vectors: DocumentVectors, counts: TermWeights) -> None:
+        """Add documents of the collection to the means, and the terms of their texts to the frequencies."""
+        self._with_term += np.bincount(counts.terms, minlength=len(self._with_term))
+        for documents, largest in self._largest(vectors):
             self._sums += largest.sum(axis=0, dtype=np.float64)
             self._filled += len(documents)
 
-    def write(self, writer: IndexWriter) -> None:
-        """Write the rows of all documents to the index."""
+    def compile(self, vectors: DocumentVectors) -> TermWeights:
+        """Return the rows of documents, with the means and frequencies of all documents that were counted."""
         means = (self._sums / max(self._filled, 1)).astype(np.float32)
         # Square roots are rounded alike on all machines, powers are not.
         factors = np.sqrt(np.sqrt(1.0 + self._with_term[self._terms])).astype(np.float32)
-        for first in range(0, self._spill.documents, WINDOWS):
-            last = min(first + WINDOWS, self._spill.documents)
-            vectors = self._spill.read(first, last)
-            parts = [
-                (documents, self._kept(largest - means, factors))
-                for documents, largest in self._largest(vectors)
-            ]
-            lengths = np.zeros(last - first, dtype=np.int64)
-            for documents, rows in parts:
-                lengths[documents] = np.diff(rows.indptr)
-            empty = TermWeights([0], [], [], self._vocabulary)
-            joined = TermWeights.concatenate([empty, *(rows for _, rows in parts)])
-            writer.add_weights(
-                TermWeights(
-                    np.concatenate([[0], np.cumsum(lengths)]), joined.terms, joined.weights, self._vocabulary
-                )
-            )
-            writer.progress("compile term weights", last, self._spill.documents)
-
-    def close(self) -> None:
-        """Remove the temporary files."""
-        self._spill.close()
+        parts = [
+            (documents, self._kept(largest - means, factors))
+            for documents, largest in self._largest(vectors)
+        ]
+        lengths = np.zeros(len(vectors), dtype=np.int64)
+        for documents, rows in parts:
+            lengths[documents] = np.diff(rows.indptr)
+        empty = TermWeights([0], [], [], self._vocabulary)
+        joined = TermWeights.concatenate([empty, *(rows for _, rows in parts)])
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        return TermWeights(indptr, joined.terms, joined.weights, self._vocabulary)
 
     def _kept(self, excess: npt.NDArray[np.float32], factors: npt.NDArray[np.float32]) -> TermWeights:
         """Return the weights above 0 of each row whose products with the factors are the `keep` largest."""
@@ -156,3 +135,37 @@ class CompiledTerms(RowSink):
         exact = vectors.rows[first:last].astype(self._columns.dtype) @ self._columns
         products: npt.NDArray[np.float32] = exact.astype(np.float32) * vectors.scales[first:last, None]
         return products
+
+
+class CompiledTerms(RowSink):
+    """Rows of a `TermCompiler`, which are written when all vectors are known; until then, these stay on disk.
+
+    `counter` counts the terms of the texts.
+    """
+
+    def __init__(
+        self, folder: Path, table: TermVectors, counter: RowEncoder[TermWeights], *, keep: int
+    ) -> None:
+        self._spill = VectorSpill(folder, table.dimensions)
+        self._counter = counter
+        self._compiler = TermCompiler(table, keep=keep)
+
+    def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
+        """Store vectors on disk, add to the means, and count the terms of the texts."""
+        if not isinstance(rows, DocumentVectors):
+            raise WeightError(
+                "term weights are compiled from vectors", facts=[("given", type(rows).__name__)]
+            )
+        self._spill.add(rows)
+        self._compiler.count(rows, self._counter.encode_documents(texts))
+
+    def write(self, writer: IndexWriter) -> None:
+        """Write the rows of all documents to the index."""
+        for first in range(0, self._spill.documents, WINDOWS):
+            last = min(first + WINDOWS, self._spill.documents)
+            writer.add_weights(self._compiler.compile(self._spill.read(first, last)))
+            writer.progress("compile term weights", last, self._spill.documents)
+
+    def close(self) -> None:
+        """Remove the temporary files."""
+        self._spill.close()

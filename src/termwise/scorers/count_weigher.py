@@ -19,6 +19,7 @@ from termwise.scorers.row_scorer import Row, RowCache, WeightedRows, stack_rows
 from termwise.scorers.token_statistics import TokenStatistics
 from termwise.storage.file_record import json_fingerprint
 from termwise.text import Analyzer, Numbering, Vocabulary, number_texts
+from termwise.weights import TermWeights
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,7 @@ class CountWeigher:
     def weigh(self, queries: Sequence[str], texts: Sequence[str]) -> WeightedRows:
         """See `TextWeigher`."""
         query_rows, text_rows = self._cache.rows(queries), self._cache.rows(texts)
-        with self._lock:
-            if len(self._numbers) > len(self._state.vocabulary):
-                self._state = self._make_state()
-            state = self._state
+        state = self._current_state()
         vocabulary = state.vocabulary
         model = state.model
         if model.expands:
@@ -96,6 +94,23 @@ class CountWeigher:
         if (background := vocabulary.background) is not None:
             query_rows = [_with_background_term(row, background) for row in query_rows]
         return WeightedRows(stack_rows(query_rows, vocabulary.id), weights, state.floors, vocabulary.token)
+
+    def weigh_texts(self, texts: Sequence[str]) -> tuple[TermWeights, Vocabulary]:
+        """Return the rows of texts with all weights, also of terms that no query has, and their vocabulary.
+
+        The tokens of the statistics have the first numbers of the vocabulary, then the added terms of the model, then
+        tokens of the texts that the collection lacks.
+        """
+        rows = self._cache.rows(texts)
+        state = self._current_state()
+        return state.model.weigh(stack_rows(rows, state.vocabulary.id), state.statistics), state.vocabulary
+
+    def _current_state(self) -> _State:
+        """Return model and statistics for all terms that were seen."""
+        with self._lock:
+            if len(self._numbers) > len(self._state.vocabulary):
+                self._state = self._make_state()
+            return self._state
 
     def _count(self, texts: Sequence[str]) -> Iterator[Row]:
         """Yield the term counts of each text, over the numbering of this object."""
