@@ -66,6 +66,7 @@ CHECKS = [
 """The checks of scikit-learn that need no matrix of numbers as input; `check_estimator` runs one of them for texts."""
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_check_estimator():
     results = estimator_checks.check_estimator(TermWeightVectorizer(), on_skip=None)
     assert {result["status"] for result in results} == {"passed"}
