@@ -36,6 +36,13 @@ def written_whole(path: Path) -> Iterator[Callable[[str], object]]:
         yield lambda text: file.write(text.encode())
 
 
+@contextmanager
+def bytes_written_whole(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for an atomic write of bytes, and yield it; for the errors, see `write_bytes_whole`."""
+    with _storage_errors(path), _whole(path) as raw:
+        yield raw
+
+
 def write_bytes_whole(path: Path, data: bytes, *, follow_link: bool = True) -> None:
     """Write or replace a file atomically.
 
