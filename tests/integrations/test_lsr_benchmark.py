@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+
 import numpy as np
 import pytest
 
@@ -124,3 +127,29 @@ def test_vectors_mixtures_and_chunks_are_refused(tmp_path):
         with pytest.raises(ParameterError):
             write_embeddings(searcher, tmp_path / "weights")
     assert not (tmp_path / "weights").exists()
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+def test_a_data_set_of_lsr_benchmark_is_read_and_takes_our_weights(tmp_path):
+    lsr_benchmark = pytest.importorskip("lsr_benchmark", reason="pip install lsr-benchmark")
+    ir_datasets = pytest.importorskip("ir_datasets")
+    folder = tmp_path / "data"
+    folder.mkdir()
+    with gzip.open(folder / "corpus.jsonl.gz", "wt") as corpus:
+        for doc_id, text, *_ in DOCUMENTS:
+            segment = {"start": 0, "end": len(text), "text": text}
+            corpus.write(json.dumps({"doc_id": doc_id, "segments": [segment], "default_text": text}) + "\n")
+    (folder / "queries.jsonl").write_text('{"qid": "q1", "query": "merging lists"}\n')
+    (folder / "qrels.txt").write_text("q1 0 d1 1\n")
+    lsr_benchmark.register_to_ir_datasets(str(folder))
+    name = f"lsr-benchmark/{folder}"
+    spec = f"ir_datasets:{name}"
+    assert list(termwise.open_collection(spec).documents()) == DOCUMENTS
+    queries = list(termwise.read_queries(spec))
+    assert list(termwise.read_qrels(spec)) == [termwise.Qrel("q1", "d1", 1)]
+    searcher = termwise.build_index(spec, tmp_path / "docs.tw")
+    write_embeddings(searcher, tmp_path / "weights", queries=queries)
+    found = ir_datasets.load(name).doc_embeddings(str(tmp_path / "weights"))
+    for (doc_id, tokens, weights), (expected_id, terms, expected) in zip(found, doc_embeddings(searcher), strict=True):
+        named = [searcher.index.vocabulary.token(int(token)) for token in tokens]
+        assert (doc_id, named, weights.tolist()) == (expected_id, terms.tolist(), expected.tolist())
