@@ -52,6 +52,10 @@ LIBRARIES: dict[str, set[str]] = {
     "usearch": {"index"},
     "pyarrow": {"collection", "export"},
     "duckdb": {"export"},
+    "pyterrier": {"integrations"},
+    "pandas": {"integrations"},
+    "sklearn": {"integrations"},
+    "mteb": {"integrations"},
     "starlette": {"serve"},
     "uvicorn": {"serve"},
     "jiter": {"serve"},
@@ -74,6 +78,7 @@ INSIDE_FUNCTIONS = (
     "lightgbm",
     "usearch",
     "pyarrow",
+    "mteb",
 )
 """Libraries that are imported inside functions only."""
 

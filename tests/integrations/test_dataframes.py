@@ -182,7 +182,8 @@ def test_queries_qrels_and_runs(frame):
     qrels = qrels_from(frame({"query_id": ["q"], "doc_id": ["d"], "relevance": [-2]}))
     assert qrels == [termwise.Qrel("q", "d", -2)]
     run = run_from(
-        frame({"qid": ["2", "1", "1", "1"], "docno": ["x", "a", "b", "c"], "score": [1, 2, 3, 2]}), name="mine"
+        frame({"qid": ["2", "1", "1", "1"], "docno": ["x", "a", "b", "c"], "score": [1, 2, 3, 2]}),
+        name="mine",
     )
     assert (run.name, list(run.rankings), run["1"].doc_ids) == ("mine", ["2", "1"], ("b", "a", "c"))
     for bad in (math.nan, math.inf, None):
@@ -213,11 +214,15 @@ def test_a_run_survives_every_library():
 
 
 def test_contributions_of_a_table_add_up_to_the_score(tmp_path):
-    searcher = termwise.build_index(documents_from(arrow.table(DOCUMENTS)), tmp_path / "a.tw", store_text=True)
+    searcher = termwise.build_index(
+        documents_from(arrow.table(DOCUMENTS)), tmp_path / "a.tw", store_text=True
+    )
     found = searcher.search(termwise.Search("merging a sorted list"))
     table = explanations_to_arrow(found.explain()).to_pandas()
     sums = table.groupby("doc_id")["score"].sum()
-    assert sums.to_dict() == pytest.approx(dict(zip(found.ranking.doc_ids, found.ranking.scores, strict=True)))
+    assert sums.to_dict() == pytest.approx(
+        dict(zip(found.ranking.doc_ids, found.ranking.scores, strict=True))
+    )
     assert {"merg", "sort", "list"} >= set(table["term"]) > {"merg"}
     with pytest.raises(ParameterError):
         explanations_to_arrow([None])
@@ -237,7 +242,8 @@ def test_stored_weights_are_those_of_the_index(model, tmp_path, monkeypatch):
     if model == "dirichlet":
         assert "[background]" in frame["terms"].explode().to_list()
         constant = expected["d1"] - sum(
-            asked.get(term, 0) * weight for term, weight in zip(frame["terms"][0], frame["weights"][0], strict=True)
+            asked.get(term, 0) * weight
+            for term, weight in zip(frame["terms"][0], frame["weights"][0], strict=True)
         )
     for doc_id, terms, weights in frame.iter_rows():
         score = sum(asked.get(term, 0) * weight for term, weight in zip(terms, weights, strict=True))

@@ -47,15 +47,22 @@ def test_lsr_benchmark_reads_our_folder(searcher, tmp_path):
     read = {part: irds.embeddings("none", str(tmp_path / "bm25"), part) for part in ("doc", "query")}
     assert [doc_id for doc_id, _, _ in read["doc"]] == ["d1", "d2", "d3"]
     weights = {
-        part: [{int(token): value for token, value in zip(tokens, values, strict=True)} for _, tokens, values in rows]
+        part: [
+            {int(token): value for token, value in zip(tokens, values, strict=True)}
+            for _, tokens, values in rows
+        ]
         for part, rows in read.items()
     }
     row = dict(zip(*(each.tolist() for each in searcher.index.weights(np.arange(1)).row(0)), strict=True))
     assert weights["doc"][0] == pytest.approx(row)
     scores = [sum(weights["query"][0].get(t, 0) * w for t, w in doc.items()) for doc in weights["doc"]]
-    ranked = {s.doc_id: s.score for s in searcher.rank("merging lists and lists", candidates=["d1", "d2", "d3"])}
+    ranked = {
+        s.doc_id: s.score for s in searcher.rank("merging lists and lists", candidates=["d1", "d2", "d3"])
+    }
     constant = ranked["d1"] - scores[0]  # of the floors
-    assert [ranked[doc_id] for doc_id in ("d1", "d2", "d3")] == pytest.approx([s + constant for s in scores], rel=1e-5)
+    assert [ranked[doc_id] for doc_id in ("d1", "d2", "d3")] == pytest.approx(
+        [s + constant for s in scores], rel=1e-5
+    )
     assert weights["query"][1] == {}
 
 
@@ -65,7 +72,9 @@ def test_a_folder_is_indexed_again(searcher, tmp_path):
     exact = termwise.BuildOptions(quantiser="float32")
     asked = query_embeddings(tmp_path / "weights")
     for file in (tmp_path / "weights.npz", tmp_path / "weights" / "doc" / "doc-embeddings.npz"):
-        copy = termwise.build_index(file, tmp_path / "copy.tw", model="vectors", options=exact, overwrite=True)
+        copy = termwise.build_index(
+            file, tmp_path / "copy.tw", model="vectors", options=exact, overwrite=True
+        )
         found = copy.search(termwise.Search(weights=asked["q1"])).ranking
         expected = searcher.rank("merging lists and lists")
         assert found.doc_ids[:2] == expected.doc_ids[:2] == ("d1", "d2")
@@ -150,6 +159,8 @@ def test_a_data_set_of_lsr_benchmark_is_read_and_takes_our_weights(tmp_path):
     searcher = termwise.build_index(spec, tmp_path / "docs.tw")
     write_embeddings(searcher, tmp_path / "weights", queries=queries)
     found = ir_datasets.load(name).doc_embeddings(str(tmp_path / "weights"))
-    for (doc_id, tokens, weights), (expected_id, terms, expected) in zip(found, doc_embeddings(searcher), strict=True):
+    for (doc_id, tokens, weights), (expected_id, terms, expected) in zip(
+        found, doc_embeddings(searcher), strict=True
+    ):
         named = [searcher.index.vocabulary.token(int(token)) for token in tokens]
         assert (doc_id, named, weights.tolist()) == (expected_id, terms.tolist(), expected.tolist())

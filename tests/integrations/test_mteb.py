@@ -26,7 +26,13 @@ CORPUS = [
     {"id": "d3", "text": "merge dictionaries"},
 ]
 
-NOTHING = {"task_metadata": None, "hf_split": "test", "hf_subset": "default", "encode_kwargs": {}, "num_proc": None}
+NOTHING = {
+    "task_metadata": None,
+    "hf_split": "test",
+    "hf_subset": "default",
+    "encode_kwargs": {},
+    "num_proc": None,
+}
 
 
 def metadata(name: str, kind: str) -> TaskMetadata:
@@ -142,7 +148,11 @@ def test_candidates(small):
     queries = [{"id": "q1", "text": "merging"}, {"id": "q2", "text": "lists"}, {"id": "q3", "text": "lists"}]
     top = {"q1": ["d2", "d3", "d2"], "q2": []}
     found = small.search(queries, top_k=10, top_ranked=top, **NOTHING)
-    assert {query_id: list(scores) for query_id, scores in found.items()} == {"q1": ["d3", "d2"], "q2": [], "q3": []}
+    assert {query_id: list(scores) for query_id, scores in found.items()} == {
+        "q1": ["d3", "d2"],
+        "q2": [],
+        "q3": [],
+    }
     with pytest.raises(UnknownIdError):
         small.search(queries, top_k=10, top_ranked={"q1": ["d9"]}, **NOTHING)
 

@@ -27,7 +27,9 @@ from termwise.integrations.pyterrier import (  # noqa: E402
     artifact_metadata,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning")  # PyTerrier, pandas 3.1
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The inplace keyword:DeprecationWarning"
+)  # PyTerrier, pandas 3.1
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -98,6 +100,19 @@ def test_indexers_describe_their_columns(index):
         pt.schematic.draw(pt.schematic.transformer_schematic(indexer))
 
 
+def test_settings_are_attributes(index):
+    retriever = index.retriever(k=5)
+    assert [each.name for each in pt.inspect.transformer_attributes(retriever)] == [
+        "index",
+        "k",
+        "conditions",
+        "threads",
+    ]
+    changed = pt.inspect.transformer_apply_attributes(retriever, k=7)
+    assert (changed.k, retriever.k) == (7, 5)
+    assert index.retriever().set_parameter("k", 2) is None
+
+
 def test_no_java_is_started(index):
     assert len(index.retriever()(queries("merging lists"))) == 3
     assert not pt.java.started()
@@ -120,7 +135,7 @@ def test_retrieval(index):
 
 
 def test_conditions_apply_to_all_queries(index):
-    late = index.retriever(search=termwise.Search(filter="year > 2000", must="merge"))
+    late = index.retriever(conditions=termwise.Search(filter="year > 2000", must="merge"))
     assert late.search("merging lists")["docno"].tolist() == ["d3"]
 
 
@@ -223,9 +238,7 @@ def test_an_experiment_agrees_with_our_evaluation(judged, tmp_path):
     made = TermwiseIndex(tmp_path / "python.tw")
     made.indexer().index({"docno": doc.doc_id, "text": doc.text} for doc in judged.documents)
     topics = pd.DataFrame([{"qid": q.query_id, "query": q.text} for q in judged.queries])
-    qrels = pd.DataFrame(
-        [{"qid": q.query_id, "docno": q.doc_id, "label": q.relevance} for q in judged.qrels]
-    )
+    qrels = pd.DataFrame([{"qid": q.query_id, "docno": q.doc_id, "label": q.relevance} for q in judged.qrels])
     run = made.searcher.rank_many(judged.queries, k=100)
     ours = termwise.evaluate.evaluate(run, judged.qrels, ["nDCG@10", "R@100"])
     table = pt.Experiment(

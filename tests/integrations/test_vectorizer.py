@@ -114,19 +114,25 @@ def test_new_documents_have_the_statistics_of_the_fit():
     assert (one != among_others[[1]]).nnz == 0
     assert one.nnz == 1
     longer = vectorizer.transform(["merge unseen words and many more of them"])
-    assert longer[0, vectorizer.vocabulary_["merg"]] < one[0, vectorizer.vocabulary_["merg"]], "unseen words count"
+    assert longer[0, vectorizer.vocabulary_["merg"]] < one[0, vectorizer.vocabulary_["merg"]], (
+        "unseen words count"
+    )
     assert vectorizer.transform([]).shape == (0, len(vectorizer.vocabulary_))
 
 
 def test_a_model_with_a_translation_table_expands_texts():
     vectorizer = TermWeightVectorizer(Model1())
     rows = vectorizer.fit_transform(["a file is read", "the file was closed by the reader"])
-    plain = TermWeightVectorizer("bm25").fit_transform(["a file is read", "the file was closed by the reader"])
+    plain = TermWeightVectorizer("bm25").fit_transform(
+        ["a file is read", "the file was closed by the reader"]
+    )
     assert rows.nnz > 3 * plain.nnz
     assert rows.shape[1] == len(vectorizer.vocabulary_)
 
 
-@pytest.mark.parametrize("model", [Tilde(keep=16), Lookup(form="terms", keep=32), Lookup(form="terms", documents="table")])
+@pytest.mark.parametrize(
+    "model", [Tilde(keep=16), Lookup(form="terms", keep=32), Lookup(form="terms", documents="table")]
+)
 def test_networks(model, tmp_path):
     _, expected = indexed(TEXTS, model, tmp_path)
     vectorizer = TermWeightVectorizer(model)

@@ -91,8 +91,7 @@ class TermCompiler:
         # Square roots are rounded alike on all machines, powers are not.
         factors = np.sqrt(np.sqrt(1.0 + self._with_term[self._terms])).astype(np.float32)
         parts = [
-            (documents, self._kept(largest - means, factors))
-            for documents, largest in self._largest(vectors)
+            (documents, self._kept(largest - means, factors)) for documents, largest in self._largest(vectors)
         ]
         lengths = np.zeros(len(vectors), dtype=np.int64)
         for documents, rows in parts:

@@ -17,16 +17,22 @@ import numpy as np
 
 from termwise.attributes import Schema
 from termwise.collection.arrow_rows import BATCH, import_pyarrow, needed_columns, records_of, repeated_name
-from termwise.collection.fields import RecordReader, checked_attributes, checked_fields, checked_names, identifier
+from termwise.collection.fields import (
+    RecordReader,
+    checked_attributes,
+    checked_fields,
+    checked_names,
+    identifier,
+)
 from termwise.collection.qrels import without_conflicts
 from termwise.collection.queries import ID_FIELDS as QUERY_IDS
 from termwise.collection.queries import TEXT_FIELDS as QUERY_TEXTS
 from termwise.collection.queries import distinct_queries
+from termwise.collection.record_collection import RecordCollection, source_named
 from termwise.display.safe_text import shown
 from termwise.errors import DuplicateIdError, MalformedRecordError, ParameterError, UnknownNameError
 from termwise.explain import Explanation
 from termwise.fixes import Fix
-from termwise.collection.record_collection import RecordCollection, source_named
 from termwise.integrations.weight_blocks import weight_blocks
 from termwise.records import Qrel, Query, Ranking, Run
 from termwise.search import Searcher
@@ -51,7 +57,7 @@ def documents_from(
     fields: Sequence[str] | Mapping[str, int] | None = None,
     attributes: Literal["all"] | Sequence[str] | Schema | None = None,
 ) -> RecordCollection:
-    """Return the rows of a data frame as a collection, for `termwise.build_index`.
+    r"""Return the rows of a data frame as a collection, for `termwise.build_index`.
 
     Parameters
     ----------
@@ -79,7 +85,7 @@ def documents_from(
     >>> import pyarrow
     >>> table = pyarrow.table({"docno": ["d1"], "title": ["Bees"], "text": ["Workers collect nectar."]})
     >>> list(documents_from(table).documents())
-    [Document(doc_id='d1', text='Bees\\nWorkers collect nectar.', borders=(4,))]
+    [Document(doc_id='d1', text='Bees\nWorkers collect nectar.', borders=(4,))]
     """
     _check_frame(frame)
     chosen, kept = checked_fields(fields), checked_attributes(attributes)
@@ -348,14 +354,15 @@ def _cells(frame: Any, value_columns: Sequence[str]) -> Iterator[_Row]:
     columns = [_column(stream, names) for names in (QUERY_COLUMNS, DOCUMENT_COLUMNS, value_columns)]
     name = _name(frame)
     for number, record in enumerate(stream.records(list(dict.fromkeys(columns)))):
-        ids = []
-        for column in columns[:2]:
-            found = identifier(record[column])
-            if found is None:
-                expected = "a string that is not empty, or a whole number"
-                raise _refused(name, number, column, expected, record[column])
-            ids.append(found)
-        yield _Row(name, number, *ids, record[columns[2]], columns[2])
+        query_id, doc_id = (_identifier(name, number, column, record[column]) for column in columns[:2])
+        yield _Row(name, number, query_id, doc_id, record[columns[2]], columns[2])
+
+
+def _identifier(frame: str, row: int, column: str, value: object) -> str:
+    found = identifier(value)
+    if found is None:
+        raise _refused(frame, row, column, "a string that is not empty, or a whole number", value)
+    return found
 
 
 def _refused(frame: str, row: int, column: str, expected: str, seen: object) -> MalformedRecordError:
@@ -439,8 +446,15 @@ def _mixed_column(name: str, frame: Any, error: Exception) -> MalformedRecordErr
         values = enumerate(frame[column].tolist()) if hasattr(frame[column], "tolist") else ()
         kinds: dict[type, int] = {}
         for row, value in values:
-            if value is not None and value == value and kinds.setdefault(type(value), row) == row and len(kinds) > 1:
+            if (
+                value is not None
+                and value == value
+                and kinds.setdefault(type(value), row) == row
+                and len(kinds) > 1
+            ):
                 first = next(iter(kinds)).__name__
-                return _refused(name, row, str(column), f"a {first}, as in row {next(iter(kinds.values()))}", value)
+                return _refused(
+                    name, row, str(column), f"a {first}, as in row {next(iter(kinds.values()))}", value
+                )
     reason = str(error).split("\n")[0][:200]
     return MalformedRecordError("a data frame cannot be read", facts=[(FRAME, name), ("reason", reason)])

@@ -1,10 +1,10 @@
-"""lsr-benchmark: term weights of an index as a folder of embeddings, and such folders as input of the model ``vectors``.
+"""lsr-benchmark: term weights of an index as a folder of embeddings, and such folders as files for ``vectors``.
 
-lsr-benchmark (0.1.1) reads embeddings from a folder with two parts, ``doc`` and ``query``. Each has the identifiers, one
-in each line (``doc-ids.txt``), and a NumPy archive (``doc-embeddings.npz``) with the arrays of a sparse matrix:
-``indptr``, ``indices`` (numbers of tokens) and ``data``. Its engines read tokens as whole numbers, so terms are numbered
-as in the index. The archives that termwise writes also have ``shape``, ``doc_ids`` and ``tokens``, as `CsrVectors` reads
-them.
+lsr-benchmark (0.1.1) reads embeddings from a folder with two parts, ``doc`` and ``query``. Each has the identifiers,
+one in each line (``doc-ids.txt``), and a NumPy archive (``doc-embeddings.npz``) with the arrays of a sparse matrix:
+``indptr``, ``indices`` (numbers of tokens) and ``data``. Its engines read tokens as whole numbers, so terms are
+numbered as in the index. The archives that termwise writes also have ``shape``, ``doc_ids`` and ``tokens``, so that
+they are files of the model ``vectors``, too.
 """
 
 from __future__ import annotations
@@ -178,7 +178,10 @@ def _write(folder: Path, part: Part, ids: list[str], rows: list[TermWeights], in
     if bad is not None:
         raise ParameterError(
             "an identifier cannot be written on a line of its own",
-            facts=[("identifier", ascii(bad)), ("expected", "text without line ends, and no spaces around it")],
+            facts=[
+                ("identifier", ascii(bad)),
+                ("expected", "text without line ends, and no spaces around it"),
+            ],
         )
     vocabulary = index.vocabulary
     tokens = list(vocabulary.load()) + ([BACKGROUND] if vocabulary.background is not None else [])
@@ -211,7 +214,11 @@ def _read(folder: Path, part: Part) -> tuple[list[str], dict[str, npt.NDArray[An
     except OSError as error:
         raise MissingFileError(
             "a folder of embeddings lacks a file",
-            facts=[("folder", folder), ("expected", f"{names.name} and {archive.name} in {part}"), ("reason", error)],
+            facts=[
+                ("folder", folder),
+                ("expected", f"{names.name} and {archive.name} in {part}"),
+                ("reason", error),
+            ],
         ) from error
     except (KeyError, ValueError) as error:
         raise _damaged(archive, "arrays indptr, indices and data", str(error)) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +70,7 @@ class TermwiseSearch:
         self._options = options
         self._name = name or f"termwise/{model if self._is_mixture else chosen_model(model).name}"
         self._searcher: Searcher | None = None
-        self._remove = weakref.finalize(self, lambda: None)
+        self._remove: Callable[[], object] = lambda: None
 
     def __repr__(self) -> str:
         return f"TermwiseSearch({self._name!r})"
@@ -226,7 +226,7 @@ def separated_scores(ranking: Ranking) -> dict[str, float]:
 def _query(number: int, record: Mapping[str, Any]) -> Query:
     query_id, text = record.get("id"), record.get("text")
     if isinstance(text, list):
-        turns = [turn.get("content") if isinstance(turn, Mapping) else turn for turn in text]
+        turns: list[Any] = [turn.get("content") if isinstance(turn, Mapping) else turn for turn in text]
         text = " ".join(turns) if all(isinstance(turn, str) for turn in turns) else text
     for field, value in (("id", query_id), ("text", text)):
         if not isinstance(value, str):

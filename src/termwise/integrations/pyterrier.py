@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,13 +26,14 @@ from termwise.display.safe_text import shown
 from termwise.errors import DuplicateIdError, MalformedRecordError, MissingExtraError, ParameterError
 from termwise.explain import Explanation
 from termwise.fixes import Fix
-from termwise.indexing import BuildOptions, build_index
 from termwise.index.manifest import NAME as MANIFEST
+from termwise.indexing import BuildOptions, build_index
 from termwise.models import Model, VectorModel
-from termwise.records import Query, Ranking
+from termwise.records import Ranking
 from termwise.search import Search, Searcher
 from termwise.search.mixture_folder import NAME as MIXTURE
 from termwise.search.opening import open_searcher
+from termwise.storage.safe_read import path_exists
 from termwise.text import Analyzer
 from termwise.validation import check, check_count, check_threads, is_finite_number
 
@@ -85,24 +85,25 @@ class TermwiseIndex(pt.Artifact, pt.Indexer):
 
     def __init__(self, path: str | Path) -> None:
         super().__init__(path)
+        self.folder = str(path)
 
     def __repr__(self) -> str:
-        return f"TermwiseIndex({str(self.path)!r})"
+        return f"TermwiseIndex({self.folder!r})"
 
     def built(self) -> bool:
         """Return whether the folder holds an index or a mixture."""
-        return any(os.path.exists(os.path.join(self.path, name)) for name in (MANIFEST, MIXTURE))
+        return any(path_exists(Path(self.folder, name)) for name in (MANIFEST, MIXTURE))
 
     @cached_property
     def searcher(self) -> Searcher:
         """The open index; see `termwise.open` for errors."""
-        return open_searcher(self.path)
+        return open_searcher(self.folder)
 
     def __len__(self) -> int:
         """Return the number of documents."""
         return self.searcher.documents
 
-    def index(self, iter: Iterable[Mapping[str, Any]]) -> TermwiseIndex:
+    def index(self, iter: Iterable[Mapping[str, Any]]) -> TermwiseIndex:  # type: ignore[override]
         """Index documents with BM25, or weights that another model computed if the first one has ``toks``."""
         records = _peeked(iter)
         builds = self.toks_indexer() if "toks" in records.first else self.indexer()
@@ -134,7 +135,9 @@ class TermwiseIndex(pt.Artifact, pt.Indexer):
         """
 
         def build(records: Iterable[Mapping[str, Any]]) -> None:
-            chosen = dict(fields) if isinstance(fields, Mapping) else None if fields is None else tuple(fields)
+            chosen = (
+                dict(fields) if isinstance(fields, Mapping) else None if fields is None else tuple(fields)
+            )
             kept = attributes if attributes is None or isinstance(attributes, Schema) else tuple(attributes)
             documents = RecordCollection(
                 "iterator",
@@ -147,7 +150,7 @@ class TermwiseIndex(pt.Artifact, pt.Indexer):
             )
             build_index(
                 documents,
-                str(self.path),
+                self.folder,
                 model=model,
                 analyzer=analyzer,
                 fields=chosen,
@@ -188,7 +191,7 @@ class TermwiseIndex(pt.Artifact, pt.Indexer):
                 with source_named("documents", "record"):
                     build_index(
                         file,
-                        str(self.path),
+                        self.folder,
                         model=model,
                         analyzer=analyzer,
                         overwrite=overwrite,
@@ -198,7 +201,11 @@ class TermwiseIndex(pt.Artifact, pt.Indexer):
         return TermwiseIndexer(self, build, [["docno", "toks"]])
 
     def retriever(
-        self, *, k: int = 1000, search: Search = Search(), threads: int = 1  # noqa: B008
+        self,
+        *,
+        k: int = 1000,
+        conditions: Search = Search(),  # noqa: B008
+        threads: int = 1,
     ) -> TermwiseRetriever:
         """Return a transformer that retrieves documents for queries, and re-ranks documents that it is given.
 
@@ -206,12 +213,12 @@ class TermwiseIndex(pt.Artifact, pt.Indexer):
         ----------
         k : int, optional
             Largest number of results for a query. Re-ranking keeps all documents.
-        search : Search, optional
+        conditions : Search, optional
             Conditions of all queries, such as ``filter`` and ``must``, and their weighting.
         threads : int, optional
             Threads to use; results do not depend on it.
         """
-        return TermwiseRetriever(self, k=k, search=search, threads=threads)
+        return TermwiseRetriever(self, k=k, conditions=conditions, threads=threads)
 
     def explainer(self) -> Explainer:
         """Return a transformer that adds the column ``explanation`` to results."""
@@ -255,7 +262,7 @@ class TermwiseIndexer(pt.Indexer):
         """Return the columns of the documents."""
         return self._inputs
 
-    def index(self, iter: Iterable[Mapping[str, Any]]) -> TermwiseIndex:
+    def index(self, iter: Iterable[Mapping[str, Any]]) -> TermwiseIndex:  # type: ignore[override]
         """Index documents.
 
         Parameters
@@ -284,7 +291,7 @@ class TermwiseRetriever(pt.Transformer):
     Parameters
     ----------
     index : TermwiseIndex
-    k, search, threads
+    k, conditions, threads
         See `TermwiseIndex.retriever`.
     """
 
@@ -295,21 +302,21 @@ class TermwiseRetriever(pt.Transformer):
         index: TermwiseIndex,
         *,
         k: int = 1000,
-        search: Search = Search(),  # noqa: B008
+        conditions: Search = Search(),  # noqa: B008
         threads: int = 1,
     ) -> None:
         check("index", index, isinstance(index, TermwiseIndex), "a TermwiseIndex")
         check_count("k", k)
-        check("search", search, isinstance(search, Search), "a Search, such as Search(filter='year > 2000')")
+        check("conditions", conditions, isinstance(conditions, Search), "a Search, such as Search(filter='year > 2000')")
         check_threads(threads)
         self.index = index
         self.k = k
-        self.search_options = search
+        self.conditions = conditions
         self.threads = threads
         self._cutoff: int | None = None
 
     def __repr__(self) -> str:
-        given = "" if self.search_options == Search() else f", search={self.search_options!r}"
+        given = "" if self.conditions == Search() else f", conditions={self.conditions!r}"
         cutoff = "" if self._cutoff is None else f", cutoff={self._cutoff}"
         return f"TermwiseRetriever({self.index!r}, k={self.k}{cutoff}{given})"
 
@@ -404,11 +411,11 @@ class TermwiseRetriever(pt.Transformer):
             value = column[row]
             if weighted:
                 weights = _checked_weights(value, "frame", row, "query_toks")
-                searches.append(replace(self.search_options, weights=weights, k=self.k))
+                searches.append(replace(self.conditions, weights=weights, k=self.k))
             else:
                 if not isinstance(value, str):
                     raise _wrong_value("frame", row, "query", "a string", value)
-                searches.append(replace(self.search_options, query=value, k=self.k))
+                searches.append(replace(self.conditions, query=value, k=self.k))
         return searches
 
     def _rankings(self, searches: Iterable[Search]) -> list[Ranking]:
@@ -518,7 +525,9 @@ class TextLoader(pt.Transformer):
 
 def artifact_metadata(path: str, names: Sequence[str]) -> dict[str, str] | None:
     """Return type and format of a folder that is an index or a mixture, so that `pyterrier.Artifact.load` opens it."""
-    if MIXTURE not in names and not (MANIFEST in names and any(name.startswith("segment-") for name in names)):
+    if MIXTURE not in names and not (
+        MANIFEST in names and any(name.startswith("segment-") for name in names)
+    ):
         return None
     return {
         "type": TermwiseIndex.ARTIFACT_TYPE,

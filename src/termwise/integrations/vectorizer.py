@@ -353,7 +353,7 @@ def _sorted(counted: TokenStatistics) -> TokenStatistics:
 
 
 def _analyzer(model: CountModel, analyzer: str | Analyzer | None) -> Analyzer:
-    """Return the given analyzer, that of the model, or the default one; refuse one that the model does not work with."""
+    """Return the given analyzer, that of the model, or the default one; refuse one that the model cannot use."""
     if model.analyzer is None:
         return analyzer if isinstance(analyzer, Analyzer) else make_analyzer(analyzer or DEFAULT_ANALYZER)
     required = analyzer_from_spec(model.analyzer)
