@@ -133,6 +133,10 @@ def is_here(name: str) -> bool:
         "langchain": ("langchain_core",),
         "llama-index": ("llama_index",),
         "haystack": ("haystack",),
+        "dataframes": ("pyarrow", "pandas", "polars"),
+        "sklearn": ("sklearn",),
+        "pyterrier": ("pyterrier",),
+        "mteb": ("mteb",),
     }
     if name not in extras:
         return name in (*shipped_encoders(), *shipped_tables())

@@ -44,7 +44,7 @@ class TermWeightVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[mis
     same weights whatever the other texts are. `transform_queries` returns rows of queries; the product of both matrices
     has the scores of an index before quantisation:
 
-        scores = queries @ documents.T + queries @ floors_
+        scores = queries @ documents.T + queries @ floors_[:, None]
 
     Parameters
     ----------
