@@ -164,3 +164,19 @@ def test_a_data_set_of_lsr_benchmark_is_read_and_takes_our_weights(tmp_path):
     ):
         named = [searcher.index.vocabulary.token(int(token)) for token in tokens]
         assert (doc_id, named, weights.tolist()) == (expected_id, terms.tolist(), expected.tolist())
+
+
+def test_changed_indexes(tmp_path):
+    termwise.build_index(DOCUMENTS, tmp_path / "docs.tw")
+    with termwise.open_writer(tmp_path / "docs.tw") as writer:
+        writer.delete(["d1"])
+        writer.add([termwise.Document("d4", "shuffle entirely new words")])
+    searcher = termwise.open(tmp_path / "docs.tw")
+    found = {doc_id: tokens.tolist() for doc_id, tokens, _ in doc_embeddings(searcher)}
+    assert list(found) == ["d2", "d3", "d4"]
+    assert {"shuffl", "new", "word"} <= set(found["d4"])
+    write_embeddings(searcher, tmp_path / "weights", queries=[termwise.Query("q1", "shuffling new words")])
+    write_vectors(tmp_path / "weights", tmp_path / "weights.npz")
+    copy = termwise.build_index(tmp_path / "weights.npz", tmp_path / "copy.tw", model="vectors")
+    asked = termwise.Search(weights=query_embeddings(tmp_path / "weights")["q1"])
+    assert copy.search(asked).ranking.doc_ids == searcher.rank("shuffling new words").doc_ids == ("d4", "d2")
