@@ -79,6 +79,24 @@ def test_an_index_of_a_frame_is_that_of_its_documents(frame, tmp_path):
     assert searcher.rank("merging lists") == direct.rank("merging lists")
 
 
+@pytest.mark.parametrize("model", ["bm25", "instant"])
+def test_a_stream_is_read_once(model, tmp_path):
+    stream = arrow.table(DOCUMENTS).to_reader()
+    searcher = termwise.build_index(documents_from(stream), tmp_path / "a.tw", model=model)
+    assert searcher.documents == 3
+
+
+def test_relations_of_duckdb():
+    duckdb = pytest.importorskip("duckdb", reason="pip install duckdb")
+    relation = duckdb.sql("select 'a' as id, 'a tea' as text")
+    assert [document.text for document in documents_from(relation).documents()] == ["a tea"]
+
+
+def test_a_lazy_frame_is_collected_first():
+    with pytest.raises(ParameterError, match="collect"):
+        documents_from(polars.LazyFrame(DOCUMENTS))
+
+
 def test_dates_lists_and_categories_are_attributes(tmp_path):
     frame = pandas.DataFrame(
         {

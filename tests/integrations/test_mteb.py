@@ -82,8 +82,11 @@ class PythonReranking(PythonRetrieval):
     metadata = metadata("TermwisePythonReranking", "Reranking")
 
 
-def evaluated(model, task) -> dict[str, float]:
-    result = mteb.evaluate(model, task, cache=None, co2_tracker=False, show_progress_bar=False)
+def evaluated(model, task, folder=None) -> dict[str, float]:
+    cache = None if folder is None else mteb.ResultCache(folder)
+    result = mteb.evaluate(
+        model, task, cache=cache, prediction_folder=folder, co2_tracker=False, show_progress_bar=False
+    )
     (scores,) = result.task_results[0].scores["test"]
     return scores
 
@@ -129,7 +132,13 @@ def test_a_reranking_task_has_the_measures_of_our_evaluation(judged, tmp_path):
     searcher = termwise.build_index(judged.documents, tmp_path / "python.tw", model="jm")
     first = searcher.rank_many(judged.queries, k=20)
     candidates = {ranking.query_id: list(ranking.doc_ids) for ranking in first}
-    scores = evaluated(TermwiseSearch("bm25"), PythonReranking(judged, candidates))
+    scores = evaluated(TermwiseSearch("bm25"), PythonReranking(judged, candidates), tmp_path / "results")
+    saved = {path.name for path in (tmp_path / "results").rglob("*.json")}
+    assert saved >= {
+        "TermwisePythonReranking.json",
+        "model_meta.json",
+        "TermwisePythonReranking_predictions.json",
+    }
     reranker = termwise.build_index(judged.documents, tmp_path / "bm25.tw")
     run = reranker.rank_many(judged.queries, candidates=first)
     ours = termwise.evaluate.evaluate(run, judged.qrels, ["nDCG@10", "R@20"]).means

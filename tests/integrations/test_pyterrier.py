@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import tomllib
 from pathlib import Path
 
@@ -134,9 +135,30 @@ def test_retrieval(index):
     )
 
 
+def test_a_mixture_is_built_of_an_iterator(tmp_path):
+    made = TermwiseIndex(tmp_path / "instant.tw").indexer(model="instant").index(iter(DOCUMENTS))
+    assert made.built()
+    assert [part.name for part in made.searcher.parts] == ["bm25", "table"]
+    assert made.retriever().search("merging lists")["docno"].tolist()[0] == "d1"
+    assert made.explain("merging lists", "d1").parts
+
+
+def test_a_retriever_is_pickled(index):
+    assert len(index) == 3
+    again = pickle.loads(pickle.dumps(index.retriever(k=2)))
+    frame = queries("merging lists")
+    assert again(frame).equals(index.retriever(k=2)(frame))
+
+
 def test_conditions_apply_to_all_queries(index):
     late = index.retriever(conditions=termwise.Search(filter="year > 2000", must="merge"))
     assert late.search("merging lists")["docno"].tolist() == ["d3"]
+
+
+@pytest.mark.parametrize("conditions", [termwise.Search("tea"), termwise.Search(sort="year"), "year > 2000"])
+def test_conditions_are_not_a_query_or_an_order(index, conditions):
+    with pytest.raises(ParameterError):
+        index.retriever(conditions=conditions)
 
 
 def test_other_columns_of_queries_stay(index):

@@ -128,6 +128,8 @@ def test_a_model_with_a_translation_table_expands_texts():
     )
     assert rows.nnz > 3 * plain.nnz
     assert rows.shape[1] == len(vectorizer.vocabulary_)
+    again = pickle.loads(pickle.dumps(vectorizer))
+    assert (again.transform(["a file is read"]) != rows[[0]]).nnz == 0
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,7 @@ def test_networks(model, tmp_path):
     assert again.transform_queries(["merge lists"]).nnz >= 2
 
 
-@pytest.mark.parametrize("model", ["bm25", "dirichlet"])
+@pytest.mark.parametrize("model", ["bm25", "dirichlet", "jm"])
 def test_a_fitted_vectorizer_is_pickled_and_cloned(model):
     vectorizer = TermWeightVectorizer(model, analyzer="standard").fit(TEXTS)
     again = pickle.loads(pickle.dumps(vectorizer))

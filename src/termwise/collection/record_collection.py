@@ -64,6 +64,8 @@ class RecordCollection:
         Number of the first record.
     length : int or None
         Number of documents, if known.
+    once : bool
+        Whether the records can be read only once; a mixture of several indexes then reads them into memory.
     """
 
     name: str
@@ -77,6 +79,7 @@ class RecordCollection:
     body_fields: Sequence[str] = BODY_FIELDS
     first: int = 0
     length: int | None = None
+    once: bool = False
 
     def documents(self) -> Iterator[Document]:
         """Yield the documents.

@@ -288,12 +288,14 @@ def _build_mixture(
 def _repeatable(
     collection: str | Path | Collection | Iterable[Document], fields: FieldChoice
 ) -> str | Path | Collection | Iterable[Document]:
-    """Return a collection that can be read once for each part: a pipe or an iterator is read into memory."""
+    """Return a collection that can be read once for each part: a pipe, an iterator and the like are read into memory."""
     if isinstance(collection, str | Path):
         path = Path(collection)
         if path_exists(path) and not is_file(path) and not is_folder(path):
             return list(open_collection(collection, fields=fields).documents())
         return collection
+    if isinstance(collection, RecordCollection) and collection.once:
+        return list(collection.documents())
     return collection if isinstance(collection, Collection | list | tuple) else list(collection)
 
 

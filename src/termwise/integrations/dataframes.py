@@ -63,8 +63,8 @@ def documents_from(
     ----------
     frame : data frame
         With a column of identifiers (``_id``, ``id``, ``doc_id``, ``docid`` or ``docno``), strings or whole numbers. A
-        missing text is empty, as in a Parquet file. An object that can be read only once, such as a batch reader, gives
-        a collection that can be read only once.
+        missing text is empty, as in a Parquet file. The documents of a stream without a length, such as a batch reader
+        of Arrow, can be read only once.
     fields : sequence of str or mapping of str to int, optional
         Columns of the text, with weights in a mapping; by default ``title`` and the first of ``text``, ``contents``,
         ``content``, ``body``, ``document_text`` and ``abstract``. See `termwise.open_collection`.
@@ -98,9 +98,15 @@ def documents_from(
         reader = _Stream.open(frame)
         return reader.records(needed_columns(reader.names, chosen, kept))
 
-    name = _name(frame)
     return RecordCollection(
-        name, records, source=FRAME, unit=ROW, fields=chosen, attributes=kept, length=length
+        _name(frame),
+        records,
+        source=FRAME,
+        unit=ROW,
+        fields=chosen,
+        attributes=kept,
+        length=length,
+        once=length is None,
     )
 
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from termwise.attributes import Schema
-from termwise.collection.fields import BODY_FIELDS, identifier
+from termwise.collection.fields import identifier
 from termwise.collection.record_collection import RecordCollection, source_named
 from termwise.display.safe_text import shown
 from termwise.errors import DuplicateIdError, MalformedRecordError, MissingExtraError, ParameterError
@@ -33,6 +33,7 @@ from termwise.records import Ranking
 from termwise.search import Search, Searcher
 from termwise.search.mixture_folder import NAME as MIXTURE
 from termwise.search.opening import open_searcher
+from termwise.search.searcher import check_search_of_run
 from termwise.storage.safe_read import path_exists
 from termwise.text import Analyzer
 from termwise.validation import check, check_count, check_threads, is_finite_number
@@ -103,6 +104,10 @@ class TermwiseIndex(pt.Artifact, pt.Indexer):
         """Return the number of documents."""
         return self.searcher.documents
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without the open index, which another process opens again."""
+        return {name: value for name, value in self.__dict__.items() if name != "searcher"}
+
     def index(self, iter: Iterable[Mapping[str, Any]]) -> TermwiseIndex:  # type: ignore[override]
         """Index documents with BM25, or weights that another model computed if the first one has ``toks``."""
         records = _peeked(iter)
@@ -146,7 +151,7 @@ class TermwiseIndex(pt.Artifact, pt.Indexer):
                 fields=chosen,
                 attributes=kept,
                 id_fields=("docno",),
-                body_fields=BODY_FIELDS,
+                once=True,
             )
             build_index(
                 documents,
@@ -307,7 +312,7 @@ class TermwiseRetriever(pt.Transformer):
     ) -> None:
         check("index", index, isinstance(index, TermwiseIndex), "a TermwiseIndex")
         check_count("k", k)
-        check("conditions", conditions, isinstance(conditions, Search), "a Search, such as Search(filter='year > 2000')")
+        check_search_of_run(conditions, conditions.k if isinstance(conditions, Search) else 0)
         check_threads(threads)
         self.index = index
         self.k = k

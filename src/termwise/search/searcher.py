@@ -363,7 +363,7 @@ class Searcher:
         k = checked_k(k)
         check_threads(threads)
         checked, excluded = checked_queries(queries, candidates, exclude)
-        _check_search_of_run(search, k)
+        check_search_of_run(search, k)
         results = Results(self.backend, search)
 
         def rank(query: Query) -> TimedRanking:
@@ -585,7 +585,7 @@ def checked_queries(
     return checked, excluded
 
 
-def _check_search_of_run(search: Search, k: int) -> None:
+def check_search_of_run(search: Search, k: int) -> None:
     """Check that the search of many queries has conditions, collapsing and weighting only."""
     check("search", search, isinstance(search, Search), "a Search, such as Search(must='tea')")
     given = [name for name in _OF_A_RUN if getattr(search, name) != getattr(_DEFAULT, name)]
