@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import pickle
 import tomllib
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -309,22 +311,38 @@ def test_an_index_is_loaded_as_an_artifact(model, tmp_path):
     assert pt.inspect.artifact_type_format(loaded) == ("sparse_index", "termwise")
 
 
+@pytest.fixture
+def served(tmp_path):
+    """Address of a folder that a web server on this machine serves, and the folder."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def __init__(self, *arguments, **named):
+            super().__init__(*arguments, directory=str(folder), **named)
+
+        def log_message(self, *arguments):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", folder
+        server.shutdown()
+
+
 @pytest.mark.usefixtures("entry_points")
-def test_a_package_is_built_and_read_back(index, tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTERRIER_HOME", str(tmp_path / "home"))
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+def test_a_package_is_downloaded_and_loaded(index, served, tmp_path, monkeypatch):
     monkeypatch.setattr(pt.io, "pyterrier_home", lambda: str(tmp_path / "home"))
-    package = index.build_package(str(tmp_path / "index.tar.lz4"), verbose=False)
-    import tarfile
-
-    from lz4.frame import LZ4FrameFile
-
-    with LZ4FrameFile(package) as packed, tarfile.open(fileobj=packed, mode="r|") as tar:
-        tar.extractall(tmp_path / "out", filter="data")
-    assert (tmp_path / "out" / "pt_meta.json").exists()
-    loaded = pt.Artifact.load(str(tmp_path / "out"))
+    address, folder = served
+    metadata: dict[str, str] = {}
+    index.build_package(str(folder / "index.tar.lz4"), metadata_out=metadata, verbose=False)
+    assert metadata == {"type": "sparse_index", "format": "termwise", "package_hint": "termwise"}
+    loaded = pt.Artifact.from_url(f"{address}/index.tar.lz4")
+    assert isinstance(loaded, TermwiseIndex)
     frame = queries("merging lists")
     assert loaded.retriever()(frame).equals(index.retriever()(frame))
-    assert termwise.search.verify(tmp_path / "out") == []
+    assert termwise.search.verify(loaded.folder) == []
 
 
 def test_other_folders_are_no_artifacts(tmp_path):

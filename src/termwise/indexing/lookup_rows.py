@@ -59,12 +59,11 @@ class TermCompiler:
         w(t, d) = max over the windows i of d of  v[t] . e[i]  -  mean of this maximum over all documents with a window
 
     Of the weights above 0, a document keeps the `keep` ones with the largest ``w(t, d) * (1 + df(t)) ** (1 / 4)``,
-    where df(t) is the number of documents whose text has the term. A query has a frequent term
-    more often than a rare one, so the expected part of a weight in a score grows with the frequency. The power was
-    chosen on dev splits.
+    where df(t) is the number of documents whose text has the term. A query has a frequent term more often than a rare
+    one, so the expected part of a weight in a score grows with the frequency. The power was chosen on dev splits.
 
-    Memory holds the query table in float32 and the products of `WINDOWS` windows. Dot
-    products are sums of integers, so threads and libraries of linear algebra do not change a weight.
+    Memory holds the query table in float32 and the products of `WINDOWS` windows. Dot products are sums of integers, so
+    threads and libraries of linear algebra do not change a weight.
     """
 
     def __init__(self, table: TermVectors, *, keep: int) -> None:
