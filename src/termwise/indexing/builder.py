@@ -288,7 +288,7 @@ def _build_mixture(
 def _repeatable(
     collection: str | Path | Collection | Iterable[Document], fields: FieldChoice
 ) -> str | Path | Collection | Iterable[Document]:
-    """Return a collection that can be read once for each part: a pipe, an iterator and the like are read into memory."""
+    """Return a collection that can be read once for each part: pipes and iterators are read into memory."""
     if isinstance(collection, str | Path):
         path = Path(collection)
         if path_exists(path) and not is_file(path) and not is_folder(path):
