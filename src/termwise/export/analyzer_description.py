@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from termwise.display.safe_text import shown
 from termwise.errors import ParameterError
 from termwise.export.stem_rules import ENGLISH, PORTER
 from termwise.text import Analyzer
@@ -95,7 +94,7 @@ def _unsupported(analyzer: Analyzer, *facts: tuple[str, object]) -> ParameterErr
     return ParameterError(
         "the query kit cannot reproduce this analyzer",
         facts=[
-            ("analyzer", shown(analyzer.spec.name)),
+            ("analyzer", analyzer.spec.name),
             *facts,
             ("supported", ", ".join(SUPPORTED)),
         ],
@@ -187,10 +186,10 @@ def _set(numbers: Iterable[int]) -> str:
 
 
 def _over_classes(classes: Numbers, patterns: Mapping[str, str]) -> dict[str, Any]:
-    """Merge the classes that no pattern distinguishes, and write each as a letter.
+    r"""Merge the classes that no pattern distinguishes, and write each as a letter.
 
     `classes` has a number for each code point; modulo `_EXTRA`, it is that of `character_table`. Sets in the patterns
-    are ``[\\x01\\x02]``, with numbers of `character_table`, or ``<1,65>``, with numbers of `classes`.
+    are ``[\x01\x02]``, with numbers of `character_table`, or ``<1,65>``, with numbers of `classes`.
     """
     present = np.unique(classes).tolist()
     sets: list[frozenset[int]] = []
@@ -297,7 +296,7 @@ def _step(analyzer: Analyzer, name: str) -> list[dict[str, Any]]:
         return _lower_case()
     if name == "one-width":
         return _one_width()
-    known = {
+    known: dict[str, dict[str, Any]] = {
         "straight-apostrophes": {"replace": {"’": "'"}},
         "stem:porter": {"stem": "porter", "rules": PORTER},
         "stem:snowball-english-3.1": {"stem": "english", "rules": ENGLISH},

@@ -18,18 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise._version import __version__
-from termwise.display.safe_text import shown
 from termwise.errors import ParameterError
 from termwise.export.analyzer_description import describe_analyzer
+from termwise.export.source import ExportSource
 from termwise.fixes import Code, Fix
 from termwise.kernels.retrieval import max_score
 from termwise.models.count_query_encoder import CountQueryEncoder
 from termwise.search import Searcher
-from termwise.search.mixture import Mixture
 from termwise.search.parts import Part
 from termwise.storage.atomic_file import write_bytes_whole
 from termwise.text import unknown_token
-from termwise.validation import is_finite_number
 
 NAME = "query_kit.json"
 FORMAT = "termwise-query-kit"
@@ -51,14 +49,13 @@ def write_query_kit(searcher: Searcher, out: Path, *, scales: Mapping[str, float
     out : Path
         Folder of the kit; it is made if it does not exist.
     scales : mapping of str to float, optional
-        Constant for each part of a mixture, by its name, in place of the deviation of its scores over the candidates of
-        a query; above 0. Required for a mixture, not allowed for a single index.
+        Scales of parts of a mixture by name, in place of those that it keeps; see `ExportSource`.
 
     Raises
     ------
     ParameterError
-        If the analyzer of a part is not one of `termwise.export.analyzer_description.SUPPORTED`, a part has a query
-        encoder of its own, or the scales are not those of the parts.
+        If the analyzer of a part is not one of `termwise.export.analyzer_description.SUPPORTED`, the searcher has a
+        query encoder of its own, or a part of a mixture has no scale.
     StorageError
         If a file cannot be written.
 
@@ -73,11 +70,9 @@ def write_query_kit(searcher: Searcher, out: Path, *, scales: Mapping[str, float
     ...     QueryKit(Path(folder, "kit")).query("teas, a green tea")["parts"][0]["terms"]
     {'green': 1, 'tea': 2}
     """
-    is_mixture = isinstance(searcher.backend, Mixture)
-    names = [part.name for part in searcher.parts]
-    checked = _checked_scales(names if is_mixture else [], scales)
+    source = ExportSource(searcher, scales=scales)
     files = _Files()
-    parts = [_part(part, files, checked.get(part.name)) for part in searcher.parts]
+    parts = [_part(part.part, files, part.scale) for part in source.parts]
     manifest = {
         "format": FORMAT,
         "version": VERSION,
@@ -132,7 +127,7 @@ def _part(part: Part, files: _Files, scale: float | None) -> dict[str, Any]:
     if not isinstance(encoder, CountQueryEncoder):
         raise ParameterError(
             "the query kit counts the tokens of a query, and this searcher has an encoder of its own",
-            facts=[("part", shown(part.name)), ("encoder", type(encoder).__name__)],
+            facts=[("part", part.name), ("encoder", type(encoder).__name__)],
             fixes=[Fix.call("termwise.open", Code("path"))],
         )
     manifest, table = index.manifest, index.term_vectors
@@ -172,23 +167,3 @@ def _part(part: Part, files: _Files, scale: float | None) -> dict[str, Any]:
         "largest_shift": index.segments.largest_shift,
         "files": names,
     }
-
-
-def _checked_scales(names: list[str], scales: Mapping[str, float] | None) -> dict[str, float]:
-    """Return the scales of the parts of a mixture; `names` is empty for a single index."""
-    given = dict(scales or {})
-    if sorted(given) != sorted(names):
-        raise ParameterError(
-            "a mixture needs a scale for each part, and a single index has none",
-            facts=[
-                ("parts of the mixture", ", ".join(map(shown, names)) or "none"),
-                ("scales given", ", ".join(map(shown, given)) or "none"),
-            ],
-            fixes=[Fix.use(scales=dict.fromkeys(names, Code("SCALE"))) if names else Fix.omit("scales")],
-        )
-    for name, scale in given.items():
-        if not is_finite_number(scale) or scale <= 0:
-            raise ParameterError(
-                "the scale of a part is a finite number above 0", facts=[("part", shown(name)), ("scale", scale)]
-            )
-    return {name: float(scale) for name, scale in given.items()}

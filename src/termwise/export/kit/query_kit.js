@@ -165,8 +165,9 @@ class Part {
       }
     });
     if (vector.reduce((sum, value) => sum + Math.abs(value), 0) * LEVELS >= DENSE_LIMIT) throw tooLarge();
-    const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0)) || 1;
-    const coefficient = this.share === null ? this.unit * scale : this.share / length;
+    const unit = this.unit * scale;
+    const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0)) * unit;
+    const coefficient = this.share === null ? unit : length ? (this.share * unit) / length : 0;
     return { name: this.name, kind: this.kind, coefficient, vector };
   }
 }

@@ -109,7 +109,7 @@ class _Files:
         """Return little-endian numbers, of 4 bytes (``f``) or 8 (``d``)."""
         if name is None:
             return None
-        numbers = array(code)
+        numbers: array[float] = array(code)
         numbers.frombytes(self.read(name))
         if sys.byteorder == "big":
             numbers.byteswap()
@@ -195,7 +195,7 @@ class _Part:
             "coefficient": share * unit,
             "constant": share * constant,
             "terms": {self._tokens[term]: weight for term, weight in weights},
-            "numbers": dict(weights),
+            "numbers": {str(term): weight for term, weight in weights},
             "background": background,
         }
 
@@ -213,8 +213,10 @@ class _Part:
             vector = [number + factor * value for number, value in zip(vector, values, strict=True)]
         if max(sum(factors) * LEVELS**2, sum(map(abs, vector)) * LEVELS) >= DENSE_LIMIT:
             raise _too_large()
-        length = math.sqrt(sum(value * value for value in vector)) or 1.0
-        coefficient = self._settings["unit"] * scale if self._share is None else self._share / length
+        coefficient = unit = self._settings["unit"] * scale
+        if self._share is not None:
+            length = math.sqrt(sum(value * value for value in vector)) * unit
+            coefficient = self._share * unit / length if length else 0.0
         return {"name": self.name, "kind": "dense", "coefficient": coefficient, "vector": vector}
 
 

@@ -1,0 +1,218 @@
+"""Both programs of the query kit make the tokens of termwise from the description of an analyzer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tests.kit_programs import JavaScriptKit
+
+from termwise.errors import ParameterError
+from termwise.export.analyzer_description import SUPPORTED, describe_analyzer
+from termwise.export.kit.query_kit import analyzer_of
+from termwise.text import Analyzer, make_analyzer
+
+NAMES = [
+    *(name for name in SUPPORTED if name not in ("sa", "bert-token", "scibert-token")),
+    "standard+stop+porter",
+    "whitespace+lower+snowball",
+]
+
+HARD_PIECES = [
+    *("a", "The", "don’t", "world’s", "e\u0301", "İ", "ΣΣ", "ǅ", "ß", "ﬁ", "𐐀", "𝐱", "Å", "ñandú"),
+    *(
+        "한국",
+        "서울역",
+        "漢字",
+        "東京都の",
+        "カﾞ",
+        "ｶﾞｲﾄﾞ",
+        "ﾊﾟ",
+        "Ｔｅｘｔ",
+        "ー",
+        "ไทย",
+        "豈",
+        "ﾞ",
+        "\u1100\u1161",
+    ),
+    *(
+        "\ud800",
+        "\udc00",
+        "\x00",
+        "\x7f",
+        "\u200d",
+        "\ufeff",
+        "\u202e",
+        "\u00ad",
+        "\u0301\u0301",
+        "\ufffd",
+        "|",
+    ),
+    *("😀", "❤\ufe0f", "👩\u200d💻", "🇩🇪", "1\ufe0f\u20e3", "👍🏽", "🏴\U000e0067\U000e007f", "ℹ", "Ⓜ", "*"),
+    *("שלום", 'א"ב', "א'", " ", "\u00a0", "\u3000", "\n", "_", "__", "'", "’", "1,5", "3.14", "a.b", "a:b"),
+    *("##s", "[CLS]", "[UNK]", "[MASK]", "snake_case2", "getUserById", "HTTPResponse", "ⅷ", "①", "٣"),
+    *(
+        "\u302e\U0001d165",
+        "\U0001d165\u0f7f\u302e",
+        "\U0001d15e\u302e",
+        "\U00016ff0\u1bab",
+        "\u09fe\u302e",
+        "\u1dfa",
+    ),
+    *("running", "sties", "ponies", "dying", "generously", "exceeding", "news", "sayings", "yyyy", "skies's"),
+    *("x" * 130, "_" * 300, "𝐱" * 140),
+]
+HARD_TEXTS = st.text(st.characters(exclude_categories=())) | st.lists(st.sampled_from(HARD_PIECES)).map(
+    "".join
+)
+
+
+def joined_pairs(text: str) -> str:
+    """Join surrogates that are a pair in UTF-16, which a text in JavaScript cannot have as two characters."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+@pytest.fixture(scope="module")
+def javascript() -> Iterator[JavaScriptKit]:
+    with JavaScriptKit() as kit:
+        yield kit
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def described(request: pytest.FixtureRequest) -> tuple[Analyzer, dict[str, Any]]:
+    analyzer = make_analyzer(request.param)
+    return analyzer, json.loads(json.dumps(describe_analyzer(analyzer)))
+
+
+@example("The world’s “sorted” lists, e-mail: 3,14 snake_case 東京 naïve dying")
+@example("_" * 300 + "a" + "_" * 600 + "b")
+@example("a" * 600)
+@example("𝐱" * 200 + "ys")
+@settings(max_examples=60)
+@given(HARD_TEXTS)
+def test_python_makes_the_same_tokens(described: tuple[Analyzer, dict[str, Any]], text: str) -> None:
+    analyzer, description = described
+    program = _programs.setdefault(analyzer.spec.name, analyzer_of(description))
+    assert program.tokens(text) == analyzer.tokens(text)
+
+
+_programs: dict[str, Any] = {}
+
+
+def test_javascript_makes_the_same_tokens(
+    javascript: JavaScriptKit, described: tuple[Analyzer, dict[str, Any]]
+) -> None:
+    analyzer, description = described
+    javascript.use(description)
+
+    @example("The world’s “sorted” lists, e-mail: 3,14 snake_case 東京 naïve dying")
+    @example("_" * 300 + "a" + "_" * 600 + "b")
+    @example("a" * 600)
+    @example("𝐱" * 200 + "ys")
+    @settings(max_examples=60)
+    @given(HARD_TEXTS.map(joined_pairs))
+    def check(text: str) -> None:
+        assert javascript.tokens(text) == analyzer.tokens(text)
+
+    check()
+
+
+def test_javascript_gives_the_ranges_of_words(javascript: JavaScriptKit) -> None:
+    javascript.use(describe_analyzer(make_analyzer("english")))
+    text = "𝐱 The sorted 𝐱𝐲 lists"
+    found = javascript.analyze(text)
+    units = text.encode("utf-16-le")
+    cut = [units[2 * start : 2 * end].decode("utf-16-le") for _, start, end in found]
+    assert cut == ["𝐱", "sorted", "𝐱𝐲", "lists"]
+    assert [token for token, *_ in found] == make_analyzer("english").tokens(text)
+
+
+@settings(max_examples=200)
+@given(
+    st.sampled_from(["", "gener", "past", "succ", "out", "dy", "sk", "y", "éa", "𝐱", "Ya", "inn", "ha"]),
+    st.text("aeiouybcdlmnrstvwxY'", max_size=6),
+    st.lists(
+        st.sampled_from(
+            [
+                *("ational", "izer", "fulli", "logi", "li", "ative", "eed", "eedly", "ing", "ingly", "ed"),
+                *("edly", "s", "es", "ies", "ied", "'", "'s", "'s'", "y", "e", "l", "ll", "us", "ss"),
+            ]
+        ),
+        max_size=3,
+    ).map("".join),
+)
+@pytest.mark.parametrize("name", ["whitespace+snowball", "whitespace+porter"])
+def test_stems_of_any_letters(name: str, beginning: str, middle: str, end: str) -> None:
+    analyzer = make_analyzer(name)
+    program = _programs.setdefault(name, analyzer_of(describe_analyzer(analyzer)))
+    word = beginning + middle + end
+    assert program.tokens(word) == analyzer.tokens(word)
+
+
+def test_every_character_alone_and_in_a_word() -> None:
+    for name in ("english", "standard", "cjk", "code", "wordpiece"):
+        analyzer = make_analyzer(name)
+        program = analyzer_of(describe_analyzer(analyzer))
+        for start in range(0, 0x30000, 97):
+            text = " ".join(f"{chr(point)} a{chr(point)}b" for point in range(start, start + 97, 13))
+            assert program.tokens(text) == analyzer.tokens(text)
+
+
+@pytest.mark.parametrize("name", ["lemmas-simple", "swedish", "german", "persian"])
+def test_other_analyzers_are_refused(name: str) -> None:
+    with pytest.raises(ParameterError, match="cannot reproduce this analyzer") as caught:
+        describe_analyzer(make_analyzer(name))
+    facts = dict(caught.value.facts)
+    assert facts["analyzer"] == name
+    assert "english" in str(facts["supported"])
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ({"normalizer": {"type": "Lowercase"}}, "normalizer"),
+        ({"pre_tokenizer": {"type": "Whitespace"}}, "pre_tokenizer"),
+    ],
+)
+def test_other_word_pieces_are_refused(tmp_path: Any, change: dict[str, Any], part: str) -> None:
+    content = json.loads(make_analyzer("wordpiece").tokenizer_json)  # type: ignore[attr-defined]
+    (tmp_path / "tokenizer.json").write_text(json.dumps({**content, **change}))
+    analyzer = make_analyzer(f"wordpiece:{tmp_path / 'tokenizer.json'}")
+    with pytest.raises(ParameterError, match="cannot reproduce this analyzer") as caught:
+        describe_analyzer(analyzer)
+    assert ("parts of the tokenizer in another form", part) in caught.value.facts
+
+
+def test_a_cased_tokenizer_keeps_case_and_accents(tmp_path: Any, javascript: JavaScriptKit) -> None:
+    content = json.loads(make_analyzer("wordpiece").tokenizer_json)  # type: ignore[attr-defined]
+    content["normalizer"] |= {"lowercase": False, "strip_accents": False, "handle_chinese_chars": False}
+    pieces = ["[UNK]", "Çok", "漢字", "A", "##b", "!"]
+    content["model"]["vocab"] = {piece: number for number, piece in enumerate(pieces)}
+    content["added_tokens"] = [{**content["added_tokens"][1], "id": 0}]
+    assert content["added_tokens"][0]["content"] == "[UNK]"
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    analyzer = make_analyzer(f"wordpiece:{tmp_path / 'tokenizer.json'}")
+    description = json.loads(json.dumps(describe_analyzer(analyzer)))
+    javascript.use(description)
+    text = "Çok 漢字!Ab[UNK]A çok"
+    expected = ["Çok", "漢字", "!", "A", "##b", "[UNK]", "A", "[UNK]"]
+    assert analyzer.tokens(text) == expected
+    assert analyzer_of(description).tokens(text) == expected
+    assert javascript.tokens(text) == expected
+
+
+def test_unknown_descriptions_are_refused(javascript: JavaScriptKit) -> None:
+    words = {"kind": "words", "tokenizer": "whitespace", "patterns": {"word": "a"}, "steps": []}
+    for description, message in (
+        ({"kind": "phonemes"}, "unknown kind of analyzer"),
+        ({**words, "tokenizer": "syllables"}, "unknown tokenizer"),
+        ({**words, "steps": [{"stem": "latin", "rules": {}}]}, "unknown step"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            analyzer_of(description)
+        with pytest.raises(RuntimeError, match=message):
+            javascript.use(description)
