@@ -22,7 +22,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 FORMAT = "termwise-query-kit"
 VERSION = 1
@@ -105,7 +105,7 @@ class _Files:
             self._numbers[name] = {token: number for number, token in enumerate(self._vocabularies[name])}
         return self._vocabularies[name], self._numbers[name]
 
-    def floats(self, name: str | None, code: str) -> array[float] | None:
+    def floats(self, name: str | None, code: Literal["f", "d"]) -> array[float] | None:
         """Return little-endian numbers, of 4 bytes (``f``) or 8 (``d``)."""
         if name is None:
             return None
@@ -352,6 +352,10 @@ _STRETCH = 1024
 def _standard_words(text: str, classes: str, patterns: Patterns) -> Spans:
     """Return words by the Unicode word boundaries: the longest match of a word or an emoji."""
     classes = _shortened(classes, patterns)
+    if patterns["letter or emoji"].search(classes) is None:
+        found = [match.span() for match in patterns["word"].finditer(classes)]
+        if all(end - start <= _LONGEST // 2 for start, end in found):
+            return found
     found = []
     place = 0
     while place < len(text):
