@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError
+from termwise.export.language_steps import LANGUAGES, language_steps
 from termwise.export.stem_rules import ENGLISH, PORTER
 from termwise.text import Analyzer
 from termwise.text.characters import character_table
@@ -33,6 +34,7 @@ from termwise.text.wordpiece import WordPieceAnalyzer
 
 SUPPORTED = (
     *("english", "standard", "whitespace", "sa", "stm1", "stm2", "code", "cjk"),
+    *LANGUAGES,
     *("wordpiece", "wordpiece-clean", "bert-token", "scibert-token"),
 )
 """Analyzers that can be described. Those of words can have further steps, as ``standard+stop+porter``."""
@@ -123,6 +125,13 @@ def _unicode_words() -> dict[str, Any]:
 @cache
 def _standard_words() -> dict[str, Any]:
     return _over_classes(character_table().classes.astype(np.int64), _standard_patterns())
+
+
+@cache
+def _persian_words() -> dict[str, Any]:
+    classes = character_table().classes.astype(np.int64)
+    classes[0x200C] = classes[ord(" ")]
+    return _over_classes(classes, _standard_patterns())
 
 
 def _standard_patterns() -> dict[str, str]:
@@ -257,6 +266,7 @@ _TOKENIZERS = {
     "whitespace": _whitespace,
     "unicode-words": _unicode_words,
     "standard-words": _standard_words,
+    "standard-words-persian": _persian_words,
     "code-words": _code_words,
     "cjk-bigrams": _cjk_words,
 }
@@ -301,9 +311,11 @@ def _step(analyzer: Analyzer, name: str) -> list[dict[str, Any]]:
         "stem:porter": {"stem": "porter", "rules": PORTER},
         "stem:snowball-english-3.1": {"stem": "english", "rules": ENGLISH},
     }
-    if name not in known:
+    if name in known:
+        return [known[name]]
+    if name not in language_steps():
         raise _unsupported(analyzer, ("step", name))
-    return [known[name]]
+    return language_steps()[name]
 
 
 # Word pieces

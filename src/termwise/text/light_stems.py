@@ -32,8 +32,8 @@ def german_light_stem(word: str) -> str:
     >>> [german_light_stem(word) for word in ("häuser", "hauses", "schönste", "kindern")]
     ['haus', 'haus', 'schon', 'kind']
     """
-    word = word.translate(_GERMAN_LETTERS)
-    return _first(_first(word, _GERMAN_1), _GERMAN_2)
+    word = word.translate(GERMAN_LETTERS)
+    return _first(_first(word, GERMAN_1), GERMAN_2)
 
 
 def french_light_stem(word: str) -> str:
@@ -78,7 +78,7 @@ def spanish_light_stem(word: str) -> str:
     >>> [spanish_light_stem(word) for word in ("veces", "canciones", "lógico", "casa", "meses")]
     ['vez', 'cancion', 'logic', 'casa', 'mes']
     """
-    return _first(word.translate(_ROMANCE_LETTERS), _SPANISH) if len(word) > 4 else word
+    return _first(word.translate(ROMANCE_LETTERS), SPANISH) if len(word) > 4 else word
 
 
 def italian_light_stem(word: str) -> str:
@@ -89,7 +89,7 @@ def italian_light_stem(word: str) -> str:
     >>> [italian_light_stem(word) for word in ("amiche", "biblioteca", "archivio", "città", "studii")]
     ['amic', 'bibliotec', 'archiv', 'città', 'stud']
     """
-    return _first(word.translate(_ROMANCE_LETTERS), _ITALIAN) if len(word) > 5 else word
+    return _first(word.translate(ROMANCE_LETTERS), ITALIAN) if len(word) > 5 else word
 
 
 def portuguese_light_stem(word: str) -> str:
@@ -102,11 +102,11 @@ def portuguese_light_stem(word: str) -> str:
     """
     if len(word) < 4:
         return word
-    word = _first(word, _PORTUGUESE_PLURALS)
-    word = _first(word, _PORTUGUESE_FEMININES)
+    word = _first(word, PORTUGUESE_PLURALS)
+    word = _first(word, PORTUGUESE_FEMININES)
     if len(word) > 4 and word[-1] in "eao":
         word = word[:-1]
-    return word.translate(_PORTUGUESE_LETTERS)
+    return word.translate(PORTUGUESE_LETTERS)
 
 
 def czech_light_stem(word: str) -> str:
@@ -117,8 +117,8 @@ def czech_light_stem(word: str) -> str:
     >>> [czech_light_stem(word) for word in ("souborů", "soubory", "matčin", "novými")]
     ['soubor', 'soubor', 'matk', 'nov']
     """
-    word = _first(_first(word, _CZECH_CASES), _CZECH_POSSESSIVES)
-    for ending, new in _CZECH_CONSONANTS:
+    word = _first(_first(word, CZECH_CASES), CZECH_POSSESSIVES)
+    for ending, new in CZECH_CONSONANTS:
         if word.endswith(ending):
             return word[: -len(ending)] + new
     if word[-2:-1] == "e":
@@ -136,11 +136,11 @@ def arabic_light_stem(word: str) -> str:
     >>> [arabic_light_stem(word) for word in ("الكتاب", "والكتاب", "ملفات", "المستخدمين")]
     ['كتاب', 'كتاب', 'ملف', 'مستخدم']
     """
-    for prefix in _ARABIC_PREFIXES:
+    for prefix in ARABIC_PREFIXES:
         if word.startswith(prefix) and len(word) >= max(4, len(prefix) + 2):
             word = word.removeprefix(prefix)
             break
-    return _without_all(word, _ARABIC_SUFFIXES)
+    return _without_all(word, ARABIC_SUFFIXES)
 
 
 def hindi_light_stem(word: str) -> str:
@@ -151,7 +151,7 @@ def hindi_light_stem(word: str) -> str:
     >>> [hindi_light_stem(word) for word in ("किताबों", "लडकियां", "जाना")]
     ['किताब', 'लडक', 'जा']
     """
-    return _first(word, _HINDI)
+    return _first(word, HINDI)
 
 
 def persian_light_stem(word: str) -> str:
@@ -162,7 +162,7 @@ def persian_light_stem(word: str) -> str:
     >>> [persian_light_stem(word) for word in ("كتابها", "بزرگترين", "دوستان")]
     ['كتاب', 'بزرگ', 'دوست']
     """
-    return _without_all(word, _PERSIAN_SUFFIXES)
+    return _without_all(word, PERSIAN_SUFFIXES)
 
 
 def _first(word: str, rules: _Rules) -> str:
@@ -197,14 +197,14 @@ def _after(letters: str, longer: int, ending: str) -> _Rules:
     return tuple((longer, letter + ending, letter) for letter in letters)
 
 
-_GERMAN_LETTERS = str.maketrans("äàáâöòóôïìíîüùúû", "aaaaooooiiiiuuuu")
-_GERMAN_1: _Rules = (
+GERMAN_LETTERS = str.maketrans("äàáâöòóôïìíîüùúû", "aaaaooooiiiiuuuu")
+GERMAN_1: _Rules = (
     *_longer_than(5, "ern"),
     *_longer_than(4, "em en er es"),
     *_longer_than(3, "e"),
     *_after("bdfghklmnt", 3, "s"),
 )
-_GERMAN_2: _Rules = (
+GERMAN_2: _Rules = (
     *_longer_than(5, "est"),
     *_longer_than(4, "er en"),
     *_after("bdfghklmnt", 4, "st"),
@@ -243,19 +243,19 @@ _FRENCH: tuple[tuple[int, str, str, bool], ...] = (
 """Length to exceed, ending, new ending, whether later rules are left out."""
 
 _FRENCH_LETTERS = str.maketrans("àáâôèéêùûîç", "aaaoeeeuuic")
-_ROMANCE_LETTERS = str.maketrans("àáâäòóôöèéêëùúûüìíîï", "aaaaooooeeeeuuuuiiii")
-_SPANISH: _Rules = (
+ROMANCE_LETTERS = str.maketrans("àáâäòóôöèéêëùúûüìíîï", "aaaaooooeeeeuuuuiiii")
+SPANISH: _Rules = (
     *_longer_than(4, "o a e"),
     (4, "eses", "es"),
     (4, "ces", "z"),
     *_longer_than(4, "os as es"),
 )
-_ITALIAN: _Rules = _longer_than(5, "ie he e hi ii i ia a io o")
+ITALIAN: _Rules = _longer_than(5, "ie he e hi ii i ia a io o")
 
-_PORTUGUESE_LETTERS = str.maketrans(
-    {**_ROMANCE_LETTERS, **str.maketrans("ãõç", "aoc")},
+PORTUGUESE_LETTERS = str.maketrans(
+    {**ROMANCE_LETTERS, **str.maketrans("ãõç", "aoc")},
 )
-_PORTUGUESE_PLURALS: _Rules = (
+PORTUGUESE_PLURALS: _Rules = (
     *_after("rslz", 4, "es"),
     (3, "ns", "m"),
     (4, "eis", "el"),
@@ -268,7 +268,7 @@ _PORTUGUESE_PLURALS: _Rules = (
     (6, "mente", ""),
     (3, "s", ""),
 )
-_PORTUGUESE_FEMININES: _Rules = (
+PORTUGUESE_FEMININES: _Rules = (
     *((7, f"{stem}a", f"{stem}o") for stem in ("inh", "iac", "eir")),
     *((6, f"{stem}a", f"{stem}o") for stem in ("os", "ic", "id", "ad", "iv", "am")),
     (6, "ona", "ão"),
@@ -277,7 +277,7 @@ _PORTUGUESE_FEMININES: _Rules = (
     (6, "na", "no"),
 )
 
-_CZECH_CASES: _Rules = (
+CZECH_CASES: _Rules = (
     *_longer_than(7, "atech"),
     *_longer_than(6, "ětem etem atům"),
     *_longer_than(
@@ -287,12 +287,12 @@ _CZECH_CASES: _Rules = (
     *_longer_than(4, "em es ém ím ům at ám os us ým mi ou"),
     *_longer_than(3, "a e i o u ů y á é í ý ě"),
 )
-_CZECH_POSSESSIVES: _Rules = _longer_than(5, "ov in ův")
-_CZECH_CONSONANTS = (("čt", "ck"), ("št", "sk"), ("c", "k"), ("č", "k"), ("z", "h"), ("ž", "h"))
+CZECH_POSSESSIVES: _Rules = _longer_than(5, "ov in ův")
+CZECH_CONSONANTS = (("čt", "ck"), ("št", "sk"), ("c", "k"), ("č", "k"), ("z", "h"), ("ž", "h"))
 
-_ARABIC_PREFIXES = ("ال", "وال", "بال", "كال", "فال", "لل", "و")
-_ARABIC_SUFFIXES = ("ها", "ان", "ات", "ون", "ين", "يه", "ية", "ه", "ة", "ي")
-_HINDI: _Rules = tuple(
+ARABIC_PREFIXES = ("ال", "وال", "بال", "كال", "فال", "لل", "و")
+ARABIC_SUFFIXES = ("ها", "ان", "ات", "ون", "ين", "يه", "ية", "ه", "ة", "ي")
+HINDI: _Rules = tuple(
     (len(ending) + 1, ending, "")
     for ending in (
         *("ाएंगे", "ाइयों", "ाइयां"),
@@ -304,4 +304,4 @@ _HINDI: _Rules = tuple(
 )
 """The endings of the paper that occur in normalised words."""
 
-_PERSIAN_SUFFIXES = ("ات", "ان", "ترين", "تر", "يي", "ي", "ها", "\u200c")
+PERSIAN_SUFFIXES = ("ات", "ان", "ترين", "تر", "يي", "ي", "ها", "\u200c")

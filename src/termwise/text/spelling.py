@@ -152,7 +152,7 @@ def devanagari_vowels(word: str) -> str:
     >>> devanagari_vowels("\u0905\u093e\u092a") == "\u0906\u092a"
     True
     """
-    return _DEVANAGARI_PARTS.sub(lambda parts: _DEVANAGARI_WHOLE[parts[0]], word)
+    return _DEVANAGARI_PARTS.sub(lambda parts: DEVANAGARI_WHOLE[parts[0]], word)
 
 
 def tamil_vowels(word: str) -> str:
@@ -226,7 +226,7 @@ def _compositions(block: int, table: str) -> tuple[re.Pattern[str], dict[str, st
     return re.compile("|".join(sorted(whole, key=len, reverse=True))), whole
 
 
-_DEVANAGARI_PARTS, _DEVANAGARI_WHOLE = _compositions(
+_DEVANAGARI_PARTS, DEVANAGARI_WHOLE = _compositions(
     0x900,
     "053e45>11 053e46>12 053e47>13 053e48>14 053e>06 0545>72 0546>04 0549>11 054a>12 054b>13 054c>14 "
     "0645>11 0646>12 0647>13 0648>14 0941>0a 0f45>0d 0f46>0e 0f47>10 3e45>49 3e46>4a 3e47>4b 3e48>4c "

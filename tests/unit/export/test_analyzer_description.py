@@ -14,10 +14,15 @@ from tests.kit_programs import JavaScriptKit
 from termwise.errors import ParameterError
 from termwise.export.analyzer_description import SUPPORTED, describe_analyzer
 from termwise.export.kit.query_kit import analyzer_of
-from termwise.text import Analyzer, make_analyzer
+from termwise.export.language_steps import LANGUAGES
+from termwise.text import Analyzer, light_stems, make_analyzer
+from termwise.text.spelling import DEVANAGARI_WHOLE
+
+ELSEWHERE = ("sa", "bert-token", "scibert-token", *LANGUAGES)
+"""Analyzers that do what others do, or that another test compares."""
 
 NAMES = [
-    *(name for name in SUPPORTED if name not in ("sa", "bert-token", "scibert-token")),
+    *(name for name in SUPPORTED if name not in ELSEWHERE),
     "standard+stop+porter",
     "whitespace+lower+snowball",
 ]
@@ -153,8 +158,64 @@ def test_stems_of_any_letters(name: str, beginning: str, middle: str, end: str) 
     assert program.tokens(word) == analyzer.tokens(word)
 
 
+LETTERS = {
+    "arabic": (
+        "ابتثجحخدذرزسشآأإىةيهوً٣ـ",
+        [*light_stems.ARABIC_PREFIXES, *light_stems.ARABIC_SUFFIXES],
+    ),
+    "czech": (
+        "aábcčdďeéěghiíklmnoóprřsštťuúůvyýzž",
+        [
+            *(ending for _, ending, _ in (*light_stems.CZECH_CASES, *light_stems.CZECH_POSSESSIVES)),
+            *(ending for ending, _ in light_stems.CZECH_CONSONANTS),
+        ],
+    ),
+    "german": (
+        "abdefghklmnoqrstuyäöüßéàAÜ",
+        [
+            *(ending for _, ending, _ in (*light_stems.GERMAN_1, *light_stems.GERMAN_2)),
+            *("ae", "oe", "ue", "äu"),
+        ],
+    ),
+    "hindi": (
+        "".join(map(chr, range(0x901, 0x970))),
+        [*(ending for _, ending, _ in light_stems.HINDI), *DEVANAGARI_WHOLE, "\u0928\u094d"],
+    ),
+    "italian": (
+        "abcdeghilmnoprstuàèéìòùAÈ'’",
+        [*(ending for _, ending, _ in light_stems.ITALIAN), "dell'", "L’", "D'", "sull'"],
+    ),
+    "persian": ("ابتثجحخدذرزسشیکۀہيه\u200c۳", list(light_stems.PERSIAN_SUFFIXES)),
+    "portuguese": (
+        "abcdefghilmnoprstuãõáéíóúâêôàç",
+        [ending for _, ending, _ in (*light_stems.PORTUGUESE_PLURALS, *light_stems.PORTUGUESE_FEMININES)],
+    ),
+    "spanish": ("abcdeghilmnñoprstuzáéíóúü", [ending for _, ending, _ in light_stems.SPANISH]),
+}
+"""Letters and endings of each language."""
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_words_of_languages(javascript: JavaScriptKit, name: str) -> None:
+    analyzer = make_analyzer(name)
+    description = json.loads(json.dumps(describe_analyzer(analyzer)))
+    program = analyzer_of(description)
+    javascript.use(description)
+    letters, endings = LETTERS[name]
+    word = st.lists(st.text(letters, max_size=4) | st.sampled_from([*endings, "𐐨"]), max_size=4).map("".join)
+
+    @settings(max_examples=100)
+    @given(st.lists(word, max_size=8).map(" ".join))
+    def check(text: str) -> None:
+        expected = analyzer.tokens(text)
+        assert program.tokens(text) == expected
+        assert javascript.tokens(text) == expected
+
+    check()
+
+
 def test_every_character_alone_and_in_a_word() -> None:
-    for name in ("english", "standard", "cjk", "code", "wordpiece"):
+    for name in ("english", "standard", "cjk", "code", "persian", "hindi", "wordpiece"):
         analyzer = make_analyzer(name)
         program = analyzer_of(describe_analyzer(analyzer))
         for start in range(0, 0x30000, 97):
@@ -162,7 +223,7 @@ def test_every_character_alone_and_in_a_word() -> None:
             assert program.tokens(text) == analyzer.tokens(text)
 
 
-@pytest.mark.parametrize("name", ["lemmas-simple", "swedish", "german", "persian"])
+@pytest.mark.parametrize("name", ["lemmas-simple", "swedish", "french", "turkish"])
 def test_other_analyzers_are_refused(name: str) -> None:
     with pytest.raises(ParameterError, match="cannot reproduce this analyzer") as caught:
         describe_analyzer(make_analyzer(name))

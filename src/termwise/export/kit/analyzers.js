@@ -63,11 +63,7 @@ class Words {
       this.letters = new Cache((char) => classes.letters[value(char.codePointAt(0))]);
       this.space = this.letters.of(" ");
     }
-    const functions = steps.map(stepOf);
-    this.forms = new Cache((word) => {
-      for (const change of functions) if (!(word = change(word))) return "";
-      return word;
-    });
+    this.forms = new Cache(inOrder(steps));
   }
 
   /** Tokens of a text, in its order. */
@@ -102,6 +98,7 @@ const TOKENIZERS = {
   "whitespace": (_, classes, { word }) => spans(word, classes),
   "unicode-words": (_, classes, { word }) => spans(word, classes),
   "standard-words": standardWords,
+  "standard-words-persian": standardWords,
   "code-words": codeWords,
   "cjk-bigrams": cjkPairs,
 };
@@ -199,6 +196,17 @@ function cjkPairs(chars, classes, patterns, space) {
 
 // Steps
 
+/** Function of steps in order, until one drops the word. */
+function inOrder(steps) {
+  const functions = steps.map(stepOf);
+  return (word) => {
+    for (const change of functions) if (!(word = change(word))) return "";
+    return word;
+  };
+}
+
+const sizeOf = (word) => (/[\ud800-\udfff]/.test(word) ? Array.from(word).length : word.length);
+
 /** Function of a step: the new form of a word, empty to drop it. */
 function stepOf(step) {
   if (step.map) {
@@ -218,6 +226,18 @@ function stepOf(step) {
   if (step.drop) {
     const words = new Set(step.drop);
     return (word) => (words.has(word) ? "" : word);
+  }
+  if (step.first) {
+    const rules = step.first.map(([longer, pattern, to]) => [longer, new RegExp(pattern, "u"), new RegExp(pattern, "gu"), to]);
+    return (word) => {
+      const size = sizeOf(word);
+      const rule = rules.find(([longer, pattern]) => size > longer && pattern.test(word));
+      return rule ? word.replace(rule[2], rule[3]) : word;
+    };
+  }
+  if (step.longer) {
+    const change = inOrder(step.steps);
+    return (word) => (sizeOf(word) > step.longer ? change(word) : word);
   }
   const stemmers = { english: englishStem, porter: porterStem };
   if (!Object.hasOwn(stemmers, step.stem)) throw new Error(`unknown step: ${Object.keys(step)}`);

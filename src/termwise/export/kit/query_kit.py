@@ -331,11 +331,24 @@ class Words:
         return [form for start, end in spans if (form := self._forms[text[start:end]])]
 
     def _form(self, word: str) -> str:
-        for step in self._steps:
-            word = step(word)
-            if not word:
-                break
-        return word
+        return _all(word, self._steps)
+
+
+def _all(word: str, steps: Sequence[Callable[[str], str]]) -> str:
+    """Apply steps in order, until one drops the word."""
+    for step in steps:
+        word = step(word)
+        if not word:
+            break
+    return word
+
+
+def _first(word: str, rules: Sequence[tuple[int, re.Pattern[str], str]]) -> str:
+    """Apply the first rule that fits: the length to exceed, a pattern, and what replaces its matches."""
+    for longer, pattern, new in rules:
+        if len(word) > longer and pattern.search(word):
+            return pattern.sub(new, word)
+    return word
 
 
 def _matches(text: str, classes: str, patterns: Patterns) -> Spans:
@@ -441,6 +454,7 @@ _TOKENIZERS: dict[str, Callable[[str, str, Patterns], Spans]] = {
     "whitespace": _matches,
     "unicode-words": _matches,
     "standard-words": _standard_words,
+    "standard-words-persian": _standard_words,
     "code-words": _code_words,
     "cjk-bigrams": _cjk_pairs,
 }
@@ -458,6 +472,12 @@ def _step(step: Mapping[str, Any]) -> Callable[[str], str]:
     if "drop" in step:
         dropped = frozenset(step["drop"])
         return lambda word: "" if word in dropped else word
+    if "first" in step:
+        rules_in_order = [(longer, re.compile(pattern), new) for longer, pattern, new in step["first"]]
+        return lambda word: _first(word, rules_in_order)
+    if "longer" in step:
+        longer, steps = step["longer"], [_step(each) for each in step["steps"]]
+        return lambda word: _all(word, steps) if len(word) > longer else word
     stemmers = {"english": _english_stem, "porter": _porter_stem}
     if step.get("stem") not in stemmers:
         raise ValueError(f"unknown step: {', '.join(step)}")
