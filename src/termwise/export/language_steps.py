@@ -1,7 +1,7 @@
 """Steps of analyzers of languages as data, for the query kit: spellings, and the rules of light stemmers.
 
-The rules of a step ``first`` are triples: the length that a word must exceed, a regular expression, and what replaces its
-matches. The first rule that fits is applied. A step ``longer`` applies its steps to words that exceed a length.
+The rules of a step ``first`` are triples: the length that a word must exceed, a regular expression, and what replaces
+its matches. The first rule that fits is applied. A step ``longer`` applies its steps to words that exceed a length.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def described(request: pytest.FixtureRequest) -> tuple[Analyzer, dict[str, Any]]
 @example("_" * 300 + "a" + "_" * 600 + "b")
 @example("a" * 600)
 @example("𝐱" * 200 + "ys")
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(HARD_TEXTS)
 def test_python_makes_the_same_tokens(described: tuple[Analyzer, dict[str, Any]], text: str) -> None:
     analyzer, description = described
@@ -118,7 +118,7 @@ def test_javascript_makes_the_same_tokens(
     @example("_" * 300 + "a" + "_" * 600 + "b")
     @example("a" * 600)
     @example("𝐱" * 200 + "ys")
-    @settings(max_examples=60)
+    @settings(max_examples=40)
     @given(HARD_TEXTS.map(joined_pairs))
     def check(text: str) -> None:
         assert javascript.tokens(text) == analyzer.tokens(text)
@@ -136,7 +136,7 @@ def test_javascript_gives_the_ranges_of_words(javascript: JavaScriptKit) -> None
     assert [token for token, *_ in found] == make_analyzer("english").tokens(text)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(
     st.sampled_from(["", "gener", "past", "succ", "out", "dy", "sk", "y", "éa", "𝐱", "Ya", "inn", "ha"]),
     st.text("aeiouybcdlmnrstvwxY'", max_size=6),
@@ -204,7 +204,7 @@ def test_words_of_languages(javascript: JavaScriptKit, name: str) -> None:
     letters, endings = LETTERS[name]
     word = st.lists(st.text(letters, max_size=4) | st.sampled_from([*endings, "𐐨"]), max_size=4).map("".join)
 
-    @settings(max_examples=100)
+    @settings(max_examples=50)
     @given(st.lists(word, max_size=8).map(" ".join))
     def check(text: str) -> None:
         expected = analyzer.tokens(text)

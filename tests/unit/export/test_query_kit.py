@@ -247,6 +247,9 @@ def test_mixtures(
     assert sparse["coefficient"] == pytest.approx(part.weight / 0.09 * unit, rel=1e-12)
     length = math.sqrt(sum(number**2 for number in dense["vector"]))
     assert dense["coefficient"] == pytest.approx(mixture.parts[1].weight / 0.18 / length, rel=1e-12)
+    check_kit(mixture, tmp_path / "own", scales=None)
+    manifest = json.loads((tmp_path / "own" / NAME).read_text())
+    assert [part["scale"] for part in manifest["parts"]] == [part.scale for part in mixture.parts]
     unknown = kit.query("")["parts"][1]
     assert (unknown["coefficient"], set(unknown["vector"])) == (0.0, {0})
 
