@@ -4,9 +4,9 @@ r"""Time and memory of exports of the reference workload: 616,387 passages, 29 m
     python benchmarks/export.py --workload FOLDER --work SCRATCH     # about 15 minutes, the index included
 
 The index has the impacts of the workload, with term numbers as tokens. Each target runs in a process of its own, with
-the command ``termwise export``; the clock runs from its start to its end. Memory is the largest resident memory of it.
-The peer, in the same run, writes what the target ``jsonl`` writes with ``json.dumps`` for each document, in one process.
-``--targets`` names others.
+the command ``termwise export``; the clock runs from its start to its end. Memory is the largest resident memory of that
+process. The peer, in the same run, writes what the target ``jsonl`` writes, with ``json.dumps`` for each document, in
+one process. ``--targets`` names others.
 
 The last column checks the export with ``termwise export-check`` where an engine needs no server: the first queries of the
 workload at k = 1,000, and whether all have the same documents in the same order.
@@ -50,7 +50,8 @@ index = Index.open(sys.argv[1])
 with open(sys.argv[2], "w") as file:
     for row in range(len(index)):
         weights = index.weights(np.array([row]))
-        vector = {index.vocabulary.token(term): weight for term, weight in zip(weights.terms.tolist(), weights.weights.tolist())}
+        pairs = zip(weights.terms.tolist(), weights.weights.tolist())
+        vector = {index.vocabulary.token(term): weight for term, weight in pairs}
         file.write(json.dumps({"id": index.doc_id(row), "vector": vector}) + "\\n")
 """
 
@@ -92,9 +93,8 @@ def main() -> None:
         )
         texts = [f"{number}\t{' '.join(map(str, query))}\n" for number, query in enumerate(data.queries)]
         queries.write_text("".join(texts[: given.queries]))
-        say(
-            f"built: {measured([*TERMWISE, 'index', str(work / 'matrix.npz'), '--model', 'vectors', '--out', str(index)])}"
-        )
+        command = ["index", str(work / "matrix.npz"), "--model", "vectors", "--out", str(index)]
+        say(f"built: {measured([*TERMWISE, *command])}")
     report: dict[str, Any] = {"about": about(["duckdb", "psycopg"]), "targets": {}}
     for name in given.targets:
         out = work / name

@@ -47,7 +47,8 @@ def command(
 ) -> None:
     """Export an index or a mixture to another engine.
 
-    A program that loads the data and searches there comes with them. An interrupted export continues when the command is run again.
+    A program that loads the data and searches there comes with them. An interrupted export continues when the command
+    is run again.
 
     For example:
 

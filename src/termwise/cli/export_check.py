@@ -37,9 +37,9 @@ def command(
 ) -> None:
     """Compare the results of an export with those of its index.
 
-    Both are searched with the same queries. The exit status is 5 if a query has other documents, another order, or scores that differ by more than 1e-5.
-    Documents with equal scores may have any order. A mixture is compared with its linear form, whose difference from
-    the mixture is shown as well.
+    Both are searched with the same queries. The exit status is 5 if a query has other documents, another order, or
+    scores that differ by more than 1e-5. Documents with equal scores may have any order. A mixture is compared with its
+    linear form, whose difference from the mixture is shown as well.
 
     For example:
 

@@ -640,7 +640,10 @@ def test_a_mixture_keeps_the_scales_of_its_parts(tmp_path: Path, parts: Parts) -
     assert [part.scale for part in mixture.parts] == [None, 0.0625]
     assert [part.scale for part in termwise.open(path).parts] == [None, 0.0625]
     made = documents_of(["merge sorted lists", "shuffle cards"])
-    assert [part.scale for part in build_index(made, tmp_path / "best", model="best").parts] == [1.453, 0.07947]
+    assert [part.scale for part in build_index(made, tmp_path / "best", model="best").parts] == [
+        1.453,
+        0.07947,
+    ]
     for scale in (0, -1.0, float("nan"), "1"):
         with pytest.raises(ParameterError, match="the scale of a part"):
             mix_indexes(indexes, [0.3, 0.7], tmp_path / "other", scales={"bm25": scale})  # type: ignore[dict-item]
