@@ -8,8 +8,8 @@ the command ``termwise export``; the clock runs from its start to its end. Memor
 process. The peer, in the same run, writes what the target ``jsonl`` writes, with ``json.dumps`` for each document, in
 one process. ``--targets`` names others.
 
-The last column checks the export with ``termwise export-check`` where an engine needs no server: the first queries of the
-workload at k = 1,000, and whether all have the same documents in the same order.
+Exports of SQLite and DuckDB are compared with the index by ``termwise export-check``: the first queries of the workload
+at k = 1,000.
 
 Results are printed and appended to ``benchmarks/results/export.jsonl``.
 """

@@ -67,6 +67,31 @@ def test_postgresql_is_exact(sources: dict[str, Path], tmp_path: Path, postgres:
     assert found.score_difference < (1e-5 if name == "instant" else 1e-15)
 
 
+def test_sparse_vectors_of_postgresql_are_exact(
+    sources: dict[str, Path], tmp_path: Path, postgres: str
+) -> None:
+    index, out = tmp_path / "index", tmp_path / "out"
+    shutil.copytree(sources["dirichlet"], index)
+    settings = {"schema": "sparse", "form": "sparsevec"}
+    export_index(index, "postgresql", out, settings=settings)
+    assert check(index, loaded(out, postgres), at=postgres, random_filters=3).score_difference < 1e-6
+    change(index)
+    made = export_index(index, "postgresql", out, settings=settings, since=0)
+    with open_engine(out, postgres) as engine:
+        engine.update(out / made["folder"], lambda line: None)
+    check(index, out, at=postgres)
+
+
+def test_rows_that_are_too_long_for_sparse_vectors(tmp_path: Path) -> None:
+    text = " ".join(f"w{number}" for number in range(16_001))
+    termwise.build_index(
+        [termwise.Document("long", text)], tmp_path / "index", model="bm25", analyzer="whitespace"
+    )
+    with pytest.raises(ParameterError, match="more weights") as caught:
+        export_index(tmp_path / "index", "postgresql", tmp_path / "out", settings={"form": "sparsevec"})
+    assert "16001" in caught.value.render()
+
+
 @pytest.mark.parametrize("to", ["sqlite", "duckdb", "postgresql"])
 def test_changes_follow_the_index(
     sources: dict[str, Path], tmp_path: Path, to: str, request: pytest.FixtureRequest

@@ -15,6 +15,9 @@ from typing import Any
 Product = Callable[[str, Sequence[float]], str]
 """Expression of the product of a column of vectors and a query vector."""
 
+Sparse = Callable[[str, Mapping[str, float]], str]
+"""Query that selects ``position`` and the sum ``s`` of the rows of a sparse part, for weights by term number."""
+
 
 def search_sql(
     query: Mapping[str, Any],
@@ -22,6 +25,7 @@ def search_sql(
     k: int,
     where: str | None,
     product: Product | None = None,
+    sparse: Sparse | None = None,
 ) -> str | None:
     """Return the SQL of a search, whose rows are doc_id and score; None if no part knows a word of the query.
 
@@ -37,6 +41,8 @@ def search_sql(
         Condition on columns of ``documents d``.
     product : callable, optional
         For parts with vectors.
+    sparse : callable, optional
+        Selects the positions and sums of a sparse part, in place of the table of postings.
     """
     described = {part["name"]: part for part in parts}
     tables: list[str] = []
@@ -57,11 +63,14 @@ def search_sql(
                 continue
             weights = ", ".join(f"({int(term)}, {weight!r})" for term, weight in part["numbers"].items())
             impact = "CAST(p.impact AS BIGINT)" if described[part["name"]]["integer"] else "p.impact"
-            tables += [
-                f"{field}_query(term, weight) AS (VALUES {weights})",
-                f"{field}_scores AS (SELECT p.position, sum({impact} * q.weight) AS s FROM {field}_postings p "
-                f"JOIN {field}_query q ON q.term = p.term GROUP BY p.position)",
-            ]
+            if sparse is not None:
+                tables.append(f"{field}_scores AS ({sparse(field, part['numbers'])})")
+            else:
+                tables += [
+                    f"{field}_query(term, weight) AS (VALUES {weights})",
+                    f"{field}_scores AS (SELECT p.position, sum({impact} * q.weight) AS s FROM {field}_postings p "
+                    f"JOIN {field}_query q ON q.term = p.term GROUP BY p.position)",
+                ]
         biased = part["kind"] == "sparse" and described[part["name"]]["bias"]
         bias = f" + {part['background']!r} * {real(f'd.{field}_bias')}" if biased else ""
         terms.append(

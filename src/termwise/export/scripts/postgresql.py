@@ -14,11 +14,23 @@ from typing import Any
 import psycopg
 from linear_sql import best_documents, search_sql
 
+DIMENSIONS = 1_000_000_000
+"""Dimensions of the sparse vectors, the most that pgvector takes, so that terms can be added."""
+
 
 def product(column: str, vector: Sequence[float]) -> str:
     """Return the product of a column of vectors and a query vector; pgvector has the negative one."""
     numbers = ",".join(map(repr, map(float, vector)))
     return f"-({column} <#> '[{numbers}]'::vector)"
+
+
+def sparse_sums(field: str, numbers: Mapping[str, float]) -> str:
+    """Select the sums of a part from its sparse vectors, whose positions begin with 1."""
+    weights = ",".join(f"{term + 1}:{numbers[str(term)]!r}" for term in sorted(map(int, numbers)))
+    product = f"-(vector <#> '{{{weights}}}/{DIMENSIONS}'::sparsevec)"
+    return (
+        f"SELECT position, s FROM (SELECT position, {product} AS s FROM {field}_sparse) AS sums WHERE s > 0"
+    )
 
 
 class Engine:
@@ -28,6 +40,7 @@ class Engine:
         self.folder = folder
         self.description: Mapping[str, Any] = json.loads((folder / "export.json").read_bytes())
         self.location = location or ""
+        self.sparse = sparse_sums if self.description["settings"]["form"] == "sparsevec" else None
         self._open: psycopg.Connection[Any] | None = None
 
     @property
@@ -73,6 +86,10 @@ class Engine:
             return
         with self.connection.transaction():
             self.connection.execute((changes / "changes.sql").read_bytes())
+            if self.sparse is not None:
+                for part in self.description["parts"]:
+                    if part["kind"] == "sparse":
+                        self.connection.execute(f"REFRESH MATERIALIZED VIEW {part['field']}_sparse".encode())
             self.connection.execute("INSERT INTO export_pieces VALUES (%s)", (name,))
         say(f"applied {changes}")
 
@@ -84,7 +101,7 @@ class Engine:
         """Return the identifiers and scores of the best documents."""
 
         def rows(wanted: int) -> list[tuple[str, float]]:
-            sql = search_sql(query, self.description["parts"], wanted, filter, product)
+            sql = search_sql(query, self.description["parts"], wanted, filter, product, self.sparse)
             return [] if sql is None else self.connection.execute(sql.encode()).fetchall()
 
         found: list[tuple[str, float]] = best_documents(rows, k, chunked=self.description["chunked"])

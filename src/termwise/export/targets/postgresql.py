@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, BinaryIO, ClassVar, final
+from typing import Any, BinaryIO, ClassVar, Literal, final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from termwise.attributes.field_types import FieldType
 from termwise.errors import DataError, ParameterError
 from termwise.export.folder import ExportFolder
 from termwise.export.source import Batch, ExportSource
-from termwise.export.target import Statement, dense_parts, pieces
+from termwise.export.target import Statement, dense_parts, pieces, sparse_parts
 from termwise.export.targets.sql import (
     attribute_column,
     attribute_statements,
@@ -25,6 +25,7 @@ from termwise.export.targets.sql import (
 )
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Filter
+from termwise.fixes import Code, Fix
 from termwise.index.reader import ImpactRows
 from termwise.progress import Progress
 from termwise.records import AttributeValue
@@ -33,6 +34,12 @@ from termwise.vectors import DocumentVectors
 
 LONGEST_NAME = 63
 """Bytes of a name; PostgreSQL cuts longer ones."""
+
+MOST_WEIGHTS = 16_000
+"""Largest number of weights of a sparse vector of pgvector."""
+
+DIMENSIONS = 1_000_000_000
+"""Dimensions of the sparse vectors, the most that pgvector takes, so that terms can be added."""
 
 _HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _TRAILER = b"\xff\xff"
@@ -96,9 +103,12 @@ class Postgresql(TypedSettings):
     ----------
     schema : str
         Schema of the tables.
+    form : {"postings", "sparsevec"}
+        What is searched: an index of postings, or sparse vectors of pgvector, all of which are read for each query.
     """
 
     schema: str = "termwise"
+    form: Literal["postings", "sparsevec"] = "postings"
 
     called: ClassVar[str] = "setting of the target postgresql"
     name: ClassVar[str] = "postgresql"
@@ -108,7 +118,7 @@ class Postgresql(TypedSettings):
     extra: ClassVar[str] = "postgresql"
 
     def check(self, source: ExportSource) -> None:
-        """Refuse names that PostgreSQL would cut."""
+        """Refuse names that PostgreSQL would cut, and rows that are too long for pgvector."""
         names = [attribute_column(name)[1:-1] for name in source.schema]
         names += [f"{part.field}_postings_position" for part in source.parts] + [self.schema]
         for name in names:
@@ -117,6 +127,20 @@ class Postgresql(TypedSettings):
                     f"a name in PostgreSQL has 1 to {LONGEST_NAME} bytes, and none is NUL",
                     facts=[("name", name), ("bytes", len(name.encode()))],
                 )
+        if self.form == "sparsevec":
+            for part in sparse_parts(source):
+                lengths = part.index.lengths(np.arange(len(source), dtype=np.int64))
+                if lengths.max(initial=0) > MOST_WEIGHTS:
+                    row = int(lengths.argmax())
+                    raise ParameterError(
+                        "a document has more weights than a sparse vector of pgvector can hold",
+                        facts=[
+                            ("doc_id", source.index.doc_id(row)),
+                            ("weights", int(lengths[row])),
+                            ("most", MOST_WEIGHTS),
+                        ],
+                        fixes=[Fix.use(settings=Code("form=postings")), "cut long documents into chunks"],
+                    )
 
     def write(self, source: ExportSource, folder: ExportFolder, progress: Progress) -> None:
         """Write the pieces and the SQL."""
@@ -124,13 +148,15 @@ class Postgresql(TypedSettings):
         tables = tables_sql(source, dialect, vector="vector({})".format, keys=False)
         quoted = self.schema.replace('"', '""')
         schema = [f'CREATE SCHEMA IF NOT EXISTS "{quoted}"']
-        schema += ["CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public"] if dense_parts(source) else []
+        if dense_parts(source) or self.form == "sparsevec":
+            schema.append("CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")
         schema += [
             each.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ")
             for each in ("CREATE TABLE export_pieces (name TEXT PRIMARY KEY)", *tables)
         ]
         folder.write("schema/tables.sql", "".join(f"{each};\n" for each in schema))
-        folder.write("schema/indexes.sql", "".join(f"{each};\n" for each in _indexes(source)))
+        indexes = [*(_views(source) if self.form == "sparsevec" else ()), *_indexes(source)]
+        folder.write("schema/indexes.sql", "".join(f"{each};\n" for each in indexes))
         for number, _, batches in pieces(source, progress):
             name = f"data/{{}}/{number:05}.{{}}"
             last = name.format(_table(source, -1), "bin")
@@ -190,6 +216,18 @@ class Postgresql(TypedSettings):
 def _table(source: ExportSource, place: int) -> str:
     part = source.parts[place]
     return f"{part.field}_{'postings' if part.kind == 'sparse' else 'vectors'}"
+
+
+def _views(source: ExportSource) -> Iterator[str]:
+    """Yield the statements that make sparse vectors of postings."""
+    for part in sparse_parts(source):
+        weights = "string_agg((term + 1) || ':' || impact, ',' ORDER BY term)"
+        yield (
+            f"CREATE MATERIALIZED VIEW IF NOT EXISTS {part.field}_sparse AS SELECT position, "
+            f"('{{' || {weights} || '}}/{DIMENSIONS}')::sparsevec AS vector "
+            f"FROM {part.field}_postings GROUP BY position"
+        )
+        yield f"REFRESH MATERIALIZED VIEW {part.field}_sparse"
 
 
 def _indexes(source: ExportSource) -> Iterator[str]:
