@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import export_agreement
 import pytest
-from judged_collection import Judged
 
 import termwise
 from termwise.collection import open_collection
@@ -14,6 +12,9 @@ from termwise.records import Qrel, Query
 
 
 def test_an_engine_agrees_with_its_index(tmp_path: Path) -> None:
+    import export_agreement
+    from judged_collection import Judged
+
     (tmp_path / "docs.tsv").write_text("a\tgreen tea\nb\tblack tea\nc\tsort a list\n")
     documents = open_collection(tmp_path / "docs.tsv")
     queries = [Query("1", "tea"), Query("2", "list")]
