@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 from termwise.collection.columns import names_columns, unnamed_column
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, FieldChoice, RecordReader
 from termwise.collection.json_array import read_json_array
-from termwise.collection.lines import read_json_lines, read_lines
+from termwise.collection.lines import FilePart, read_json_lines, read_lines
 from termwise.errors import MalformedRecordError, TermwiseError
 from termwise.fast_dataclass import dataclass
 from termwise.records import Document
@@ -80,7 +80,16 @@ class RecordFile(ABC):
             untyped=self.untyped,
             unit=self.unit,
         )
-        yield from reader.documents(self._records())
+        if self.part is None:
+            yield from reader.documents(self._records())
+        else:  # another part may have the selected fields that this one lacks
+            for number, record in self._records():
+                yield reader.document(number, record)
+
+    @property
+    def part(self) -> FilePart | None:
+        """Part of the file to read; None for the whole file."""
+        return None
 
     @abstractmethod
     def _records(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -91,8 +100,10 @@ class RecordFile(ABC):
 class JsonLinesCollection(RecordFile):
     """File with one JSON object per line, plain or gzip-compressed, such as the ``corpus.jsonl`` of a BEIR folder."""
 
+    part: FilePart | None = None
+
     def _records(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        return read_json_lines(self.path)
+        return read_json_lines(self.path, self.part)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from termwise.display.safe_text import lone_surrogate, shown
 from termwise.errors import MalformedRecordError, MissingFileError, StorageError
@@ -137,7 +137,25 @@ def read_bytes(path: Path, *, most: int = MAX_LINE) -> bytes:
     return data
 
 
-def read_lines(path: Path, *, joined: bool = True) -> Iterator[tuple[int, str]]:
+class FilePart(NamedTuple):
+    """Part of a file of records: bytes of a file of lines, or rows of a Parquet file.
+
+    Attributes
+    ----------
+    start, stop : int
+        First byte or row, and the one after the last.
+    before : int
+        Number of lines or rows before the part.
+    """
+
+    start: int
+    stop: int
+    before: int
+
+
+def read_lines(
+    path: Path, *, joined: bool = True, part: FilePart | None = None
+) -> Iterator[tuple[int, str]]:
     r"""Yield the lines of a UTF-8 text file with their numbers.
 
     Line ends (``\n`` or ``\r\n``) and byte order marks at the start of a line are removed. Blank lines are skipped, but
@@ -150,6 +168,8 @@ def read_lines(path: Path, *, joined: bool = True) -> Iterator[tuple[int, str]]:
     joined : bool, optional
         Whether a byte order mark at the start of a later line is that of a file that was appended to another one. If
         False, it is a character of the line, as in a list of words.
+    part : FilePart, optional
+        Lines to read of a file that is not compressed; by default all.
 
     Yields
     ------
@@ -165,21 +185,26 @@ def read_lines(path: Path, *, joined: bool = True) -> Iterator[tuple[int, str]]:
     StorageError
         If reading fails later.
     """
-    for number, text in read_raw_lines(path):
+    for number, text in read_raw_lines(path, part):
         if joined:
             text = text.lstrip("\ufeff")
         if text and not text.isspace():
             yield number, text.removesuffix("\n").removesuffix("\r")
 
 
-def read_raw_lines(path: Path) -> Iterator[tuple[int, str]]:
+def read_raw_lines(path: Path, part: FilePart | None = None) -> Iterator[tuple[int, str]]:
     """Yield all lines of a UTF-8 text file with their numbers and line ends; errors as `read_lines`.
 
     A byte order mark at the start of the file is removed.
     """
-    offset = 0
+    offset = 0 if part is None else part.start
     with opened(path) as stream:
-        for number, raw in enumerate(iter(partial(stream.readline, MAX_LINE + 1), b""), 1):
+        if part is not None:
+            stream.seek(part.start)
+        first = 1 if part is None else part.before + 1
+        for number, raw in enumerate(iter(partial(stream.readline, MAX_LINE + 1), b""), first):
+            if part is not None and offset >= part.stop:
+                return
             if len(raw) > MAX_LINE:
                 raise MalformedRecordError.at(
                     path,
@@ -221,13 +246,15 @@ def refuse_pipe(path: Path) -> None:
         )
 
 
-def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_json_lines(path: Path, part: FilePart | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     r"""Yield the records of a file with one JSON object per line.
 
     Parameters
     ----------
     path : Path
         Plain or gzip-compressed; blank lines are skipped.
+    part : FilePart, optional
+        Lines to read of a file that is not compressed; by default all.
 
     Yields
     ------
@@ -250,7 +277,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     ...     list(read_json_lines(path))
     [(1, {'_id': 'a', 'text': 'one'})]
     """
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, part=part):
         try:
             record = _decode(line)
         except (ValueError, RecursionError) as error:

@@ -16,6 +16,7 @@ from termwise.collection.file_collections import (
 )
 from termwise.collection.lines import DECOMPRESSORS, decompression, first_character
 from termwise.collection.parquet import ParquetCollection
+from termwise.collection.parts import CollectionPart, FolderCollection, files_of_folder
 from termwise.collection.python_docs import PYTHON, python_folder
 from termwise.collection.table import TableCollection
 from termwise.errors import MissingFileError, ParameterError, UnknownNameError
@@ -27,7 +28,13 @@ from termwise.validation import check_path
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 TAB_SUFFIXES = (".tsv", ".tab")
 
-KINDS = "a BEIR folder, a .jsonl, .json, .csv or .tsv file (or .gz), a .parquet file, ir_datasets:ID, or python:stdlib"
+KINDS = (
+    "a BEIR folder, a folder of .jsonl or .parquet files, a .jsonl, .json, .csv or .tsv file (or .gz), "
+    "a .parquet file, ir_datasets:ID, or python:stdlib"
+)
+
+_BEIR_FILES = ("corpus.jsonl", "corpus.jsonl.gz", "queries.jsonl", "queries.jsonl.gz")
+"""Names by which a folder is known to be in BEIR layout."""
 
 
 @runtime_checkable
@@ -65,6 +72,8 @@ def open_collection(
         One of
 
         - a BEIR folder: its ``corpus.jsonl`` or, if that is absent, ``corpus.jsonl.gz``;
+        - another folder of JSONL files (``.jsonl``, ``.ndjson``, with or without ``.gz``) and Parquet files, which are
+          read in the order of their names;
         - a file with one JSON object per line (``.jsonl``, ``.ndjson``, ``.json``, with or without ``.gz``): the
           identifier is ``_id``, ``id``, ``doc_id``, ``docid`` or ``docno``, a string or a whole number;
         - a file with one JSON array of such objects (``.json``, with or without ``.gz``);
@@ -119,6 +128,9 @@ def open_collection(
     check_path("the collection", spec)
     path = Path(spec)
     if is_folder(path):
+        files = files_of_folder(path)
+        if files and not any(is_file(path / name) for name in _BEIR_FILES):
+            return FolderCollection(path.resolve().name, [_record_file(file, chosen, kept) for file in files])
         return JsonLinesCollection(path.resolve().name, folder_file(path, "corpus.jsonl"), chosen, kept)
     if not path_exists(path):
         raise MissingFileError(
@@ -162,6 +174,11 @@ def open_collection(
 
 
 _HEADER = "begin a file of columns with a line that names them: an identifier, then a text"
+
+
+def _record_file(path: Path, fields: FieldChoice, attributes: AttributeChoice) -> CollectionPart:
+    opener = ParquetCollection if path.suffix.lower() == ".parquet" else JsonLinesCollection
+    return opener(path.name, path, fields, attributes)
 
 
 def content_suffix(path: Path) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from termwise.collection.arrow_rows import BATCH, import_pyarrow, needed_columns, records_of, repeated_name
 from termwise.collection.file_collections import RecordFile
+from termwise.collection.lines import FilePart
 from termwise.display.safe_text import shown
 from termwise.errors import MalformedRecordError, MissingFileError
 from termwise.fast_dataclass import dataclass
@@ -18,6 +20,8 @@ PURPOSE = "reading a Parquet file"
 class ParquetCollection(RecordFile):
     """Parquet file with one document in each row; columns are fields, and keep their types."""
 
+    part: FilePart | None = None
+
     unit = "record"
 
     def __post_init__(self) -> None:
@@ -26,15 +30,33 @@ class ParquetCollection(RecordFile):
     @property
     def length(self) -> int | None:
         """Number of documents; None if the file cannot be read, which `documents` reports."""
+        if self.part is not None:
+            return self.part.stop - self.part.start
         try:
             return int(self._open().metadata.num_rows)
         except (MissingFileError, MalformedRecordError):
             return None
 
     def _records(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        return enumerate(self._rows(), 1)
+        if self.part is None:
+            return enumerate(self._rows(), 1)
+        return enumerate(self._rows_of(self.part), self.part.before + 1)
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
+    def row_groups(self) -> list[tuple[int, int]]:
+        """Return the number of rows and of bytes, not compressed, of each row group; errors as `documents`."""
+        metadata = self._open().metadata
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        return [(int(group.num_rows), int(group.total_byte_size)) for group in groups]
+
+    def _rows_of(self, part: FilePart) -> Iterator[dict[str, Any]]:
+        groups = [0]
+        for rows, _ in self.row_groups():
+            groups.append(groups[-1] + rows)
+        kept = [n for n in range(len(groups) - 1) if groups[n] < part.stop and groups[n + 1] > part.start]
+        first = part.start - groups[kept[0]] if kept else 0
+        return islice(self._rows(kept), first, first + part.stop - part.start)
+
+    def _rows(self, row_groups: list[int] | None = None) -> Iterator[dict[str, Any]]:
         arrow = import_pyarrow(PURPOSE)
         file = self._open()
         names = file.schema_arrow.names
@@ -47,7 +69,7 @@ class ParquetCollection(RecordFile):
             )
         try:
             columns = needed_columns(names, self.fields, self.attributes)
-            for batch in file.iter_batches(BATCH, columns=columns):
+            for batch in file.iter_batches(BATCH, row_groups=row_groups, columns=columns):
                 yield from records_of(arrow, batch)
         except (
             arrow.ArrowException,

@@ -3,13 +3,13 @@
 ``docs/encoder-format.md`` describes the files. A row depends on the text alone and is found by the digest of the text.
 So a text that the folder holds is not encoded again, whatever its identifier, its place or its collection. The other
 texts of a block are encoded and become a new file. Damaged files are ignored. Nothing is removed from the folder.
+The folder may also hold Parquet files of rows, see `row_table`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
 from itertools import compress
 from pathlib import Path
 from typing import Any, cast
@@ -18,6 +18,7 @@ from termwise.display.safe_text import settings_differences, short_digest
 from termwise.encode.block_file import BLOCK_NAME, Rows, cut_blocks, text_digests, write_block
 from termwise.encode.document_encoder import EncodedRows, RowEncoder, check_encoder
 from termwise.encode.row_selection import interleave_rows
+from termwise.encode.row_table import is_row_file, read_row_file, row_files
 from termwise.encode.stored_rows import StoredRows
 from termwise.errors import ForeignFolderError, ParameterError
 from termwise.progress import Progress, no_progress
@@ -29,8 +30,12 @@ from termwise.storage.ownership import claim as claim_folder
 from termwise.validation import check_documents, check_path, is_whole_number
 
 NAME = "encoding.json"
+STATISTICS = "statistics.json"
 FORMAT = "termwise-encoding"
 VERSION = 2
+
+MARKS = ("_SUCCESS", STATISTICS)
+"""Names of files beside the rows."""
 
 STAGE = "encode documents"
 
@@ -80,7 +85,7 @@ def encoded_blocks(
     check_documents(documents)
     check_encoder(encoder, RowEncoder)
     check_path("folder", folder)
-    part, parts = _checked_shard(shard)
+    part, parts = checked_shard(shard)
     work = Path(folder)
     claim(work, encoder)
     return _blocks(documents, encoder, work, part - 1, parts, length, progress)
@@ -103,7 +108,12 @@ def claim(folder: Path, encoder: RowEncoder[EncodedRows]) -> None:
         raise ParameterError(
             "the description of the encoder cannot be written as JSON", facts=[("reason", error)]
         ) from None
-    check = partial(check_names, folder, is_known=_is_temporary, noun="an encoding of a collection")
+
+    def check(names: Iterable[str]) -> None:
+        check_names(folder, names, _is_known, "an encoding of a collection")
+        for file in row_files(folder):
+            read_row_file(file, encoder)  # raises for rows of another encoder
+
     existing = claim_folder(path, data, check_names=check)
     if existing is None or existing.get("format") != FORMAT:
         raise ForeignFolderError(
@@ -130,7 +140,7 @@ def remove_work_folder(folder: Path) -> None:
     """Remove a work folder that is no longer needed; foreign files stay, and the folder with them."""
     with suppress(OSError):
         for entry in list(folder.iterdir()):
-            if entry.name == NAME or BLOCK_NAME.fullmatch(entry.name) or _is_temporary(entry.name):
+            if entry.name == NAME or BLOCK_NAME.fullmatch(entry.name) or TEMPORARY.fullmatch(entry.name):
                 entry.unlink()
         folder.rmdir()
 
@@ -172,7 +182,7 @@ def _blocks(
     progress(STAGE, before, length)
 
 
-def _checked_shard(value: object) -> tuple[int, int]:
+def checked_shard(value: object) -> tuple[int, int]:
     """Return part and number of parts, or raise `ParameterError`."""
     if (
         isinstance(value, tuple)
@@ -191,9 +201,9 @@ def _checked_shard(value: object) -> tuple[int, int]:
     )
 
 
-def _is_temporary(name: str) -> bool:
-    """Return whether another process may be writing this file."""
-    return TEMPORARY.fullmatch(name) is not None
+def _is_known(name: str) -> bool:
+    """Return whether this is a file of rows, one that another process is writing, or a mark of Spark."""
+    return is_row_file(name) or TEMPORARY.fullmatch(name) is not None or name in MARKS or name.endswith(".crc")
 
 
 def _compared(there: Mapping[str, object], here: Mapping[str, object]) -> tuple[str, str]:

@@ -96,7 +96,7 @@ def write_block(folder: Path, encoder: RowEncoder[Rows], digests: npt.NDArray[np
         arrays = [digests, rows.indptr, rows.terms, rows.weights]
     body = b"".join(
         [
-            _encoder_digest(encoder),
+            encoder_digest(encoder),
             struct.pack(f"<{len(counts)}Q", *counts),
             *(array.astype(dtype).tobytes() for array, dtype in zip(arrays, _SECTIONS[magic], strict=True)),
         ]
@@ -122,7 +122,7 @@ def read_block(path: Path, encoder: RowEncoder[Rows]) -> tuple[npt.NDArray[np.by
     if len(data) < _LONGEST_HEAD or data[:8] not in _SECTIONS:
         return None
     magic, checksum, encoded_by = _DIGESTS.unpack_from(data)
-    if encoded_by != _encoder_digest(encoder) or hashlib.sha256(memoryview(data)[40:]).digest() != checksum:
+    if encoded_by != encoder_digest(encoder) or hashlib.sha256(memoryview(data)[40:]).digest() != checksum:
         return None
     return _parsed(data, magic, encoder)
 
@@ -152,7 +152,7 @@ def _parsed(
     return digests, cast(Rows, rows)  # the digest says that this encoder made them
 
 
-def _encoder_digest(encoder: RowEncoder[EncodedRows]) -> bytes:
+def encoder_digest(encoder: RowEncoder[EncodedRows]) -> bytes:
     """Return the SHA-256 of the fingerprint of the encoder and the id of its vocabulary."""
     text = f"{encoder.fingerprint}\n{encoder.vocabulary.id}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -1,4 +1,4 @@
-"""Rows in a folder of blocks, found by the digests of their texts."""
+"""Rows in a folder of blocks and of Parquet files, found by the digests of their texts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from termwise.encode.block_file import Rows, block_files, read_block, text_digests
 from termwise.encode.document_encoder import RowEncoder
+from termwise.encode.row_table import is_row_file, read_row_file, row_files
 from termwise.encode.row_selection import concatenate_rows, find_keys, select_rows
 from termwise.errors import MissingFileError
 
@@ -19,17 +20,18 @@ RECENT = 4
 
 
 class StoredRows(Generic[Rows]):
-    """Rows of the undamaged blocks that a folder holds now; those of other encoders are ignored.
+    """Rows of the undamaged files that a folder holds now.
 
-    All blocks are read once, to check them. Memory holds 24 bytes for each text, and `RECENT` blocks.
+    Blocks of other encoders are ignored; a Parquet file with rows of another encoder raises `ForeignFolderError`. All
+    files are read once, to check them. Memory holds 24 bytes for each text, and `RECENT` blocks.
     """
 
     def __init__(self, folder: Path, encoder: RowEncoder[Rows]) -> None:
         self._encoder = encoder
         self._paths: list[Path] = []
         parts = [text_digests([])]
-        for path in sorted(block_files(folder)):
-            block = read_block(path, encoder)
+        for path in [*sorted(block_files(folder)), *row_files(folder)]:
+            block = _read(path, encoder)
             if block is not None:
                 self._paths.append(path)
                 parts.append(block[0].copy())  # not a view of the whole file
@@ -57,7 +59,7 @@ class StoredRows(Generic[Rows]):
         return cast(Rows, select_rows(concatenate_rows(parts), order))
 
     def _read(self, file: int) -> Rows:
-        block = read_block(self._paths[file], self._encoder)
+        block = _read(self._paths[file], self._encoder)
         if block is None:
             raise MissingFileError(
                 "a block of encoded documents was removed or changed while it was used",
@@ -65,3 +67,7 @@ class StoredRows(Generic[Rows]):
                 fixes=["run the command again"],
             )
         return block[1]
+
+
+def _read(path: Path, encoder: RowEncoder[Rows]) -> tuple[npt.NDArray[np.bytes_], Rows] | None:
+    return read_row_file(path, encoder) if is_row_file(path.name) else read_block(path, encoder)

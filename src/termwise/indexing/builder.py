@@ -163,8 +163,6 @@ def build_index(
     if isinstance(chosen, NetworkModel):
         refuse_arguments("a network has its own analyzer", chosen, {"analyzer": analyzer})
         refuse_weights_for_network(fields, chosen)
-        if not chosen.runs_network:
-            refuse_arguments("no network is run over the documents", chosen, {"encoding": options.encoding})
         if options.encoder is not None:
             check_same_encoder(chosen, options.encoder)
         quantiser = _network_quantiser(chosen, quantiser, options.encoder)
@@ -175,6 +173,8 @@ def build_index(
             fields=tuple(fields) if fields and chunk is None else fields,
             open_encoder=partial(opened_encoder, chosen, options),
             work=work_folder(path, options.encoding),
+            store_rows=chosen.runs_network or options.encoding is not None,
+            statistics=None if options.statistics is None else Path(options.statistics),
         )
     else:
         arguments = options.of_network()
@@ -251,7 +251,7 @@ def _build_mixture(
     ]
     check_network_options(name, len(networks), options)
     repeatable = _repeatable(collection, fields)
-    without_network = replace(options, encoder=None, encoding=None, precision=None, providers=None)
+    without_network = replace(options, encoder=None, encoding=None, statistics=None, precision=None, providers=None)
     with MixtureWriter(path, overwrite=overwrite) as mixture:
         for number, (part, model) in enumerate(models.items()):
 

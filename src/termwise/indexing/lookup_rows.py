@@ -36,11 +36,14 @@ class RowSink(ABC):
         Query table of the index, if any.
     frequencies : ndarray of shape (V,), int64, or None
         Document frequency of each term, if the rows are multiplied by an idf.
+    documents : int
+        Number of documents of the idf.
     """
 
     floors: npt.NDArray[np.float64] | None = None
     term_vectors: TermVectors | None = None
     frequencies: npt.NDArray[np.int64] | None = None
+    documents: int = 0
 
     @abstractmethod
     def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:

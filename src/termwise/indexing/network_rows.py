@@ -19,7 +19,8 @@ from termwise.encode.block_encoding import STAGE
 from termwise.encode.block_file import cut_blocks
 from termwise.encode.document_encoder import EncodedRows, network_record
 from termwise.encode.row_selection import interleave_rows
-from termwise.errors import VocabularyMismatchError, WeightError
+from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
+from termwise.fixes import Fix
 from termwise.index import IndexWriter, Manifest
 from termwise.index.encoder_description import encoder_description
 from termwise.index.manifest_records import DOCUMENT_FREQUENCIES, IdfRecord
@@ -28,6 +29,7 @@ from termwise.index.updater import IndexUpdater
 from termwise.indexing.context import RowSource, pass_documents
 from termwise.indexing.count_rows import TokenCounter
 from termwise.indexing.lookup_rows import CompiledTerms, RowSink
+from termwise.indexing.row_statistics import read_row_statistics
 from termwise.models import Lookup, NetworkModel
 from termwise.models.idf_power import idf_factors
 from termwise.parallel import Workers
@@ -53,10 +55,13 @@ def build_network(
     open_encoder: Callable[[], DocumentEncoder],
     work: AbstractContextManager[Path],
     fields: FieldChoice = None,
+    store_rows: bool = True,
+    statistics: Path | None = None,
 ) -> Manifest:
     """Encode documents block by block, and publish the index.
 
-    `documents` come with their number, if it is known. `work` is the folder of finished blocks. `fields` are those of
+    `documents` come with their number, if it is known. `work` is the folder of finished blocks, which is used
+    if rows are stored. `statistics` is the file of the collection of which the documents are a part. `fields` are those of
     the texts, if they were chosen; they have weights, all of them 1, if documents are cut into chunks with the other
     fields in each. An analyzer of queries with another vocabulary than the rows raises `VocabularyMismatchError`.
     """
@@ -65,8 +70,8 @@ def build_network(
     unread, length = documents
     field_weights = fields if isinstance(fields, Mapping) else {}
     with work as folder:
-        with closing(_row_sink(writer, encoder, model)) as sink:
-            if model.runs_network:
+        with closing(_row_sink(writer, encoder, model, statistics)) as sink:
+            if store_rows:
                 blocks = encoded_blocks(unread, encoder, folder, length=length, progress=writer.progress)
             else:
                 blocks = _without_network(unread, encoder, length, writer)
@@ -85,7 +90,7 @@ def build_network(
                 weighting=model.query_weighting if query_weights is None else "idf",
                 exact=encoder.only_text_terms,
                 network=network_record(encoder),
-                statistics=None if sink.frequencies is None else {"documents": writer.documents},
+                statistics=None if sink.frequencies is None else {"documents": sink.documents},
             ),
             fields=fields,
             floors=sink.floors,
@@ -231,21 +236,30 @@ class _Likelihoods(_TwoPassRows):
 
 
 class _IdfWeights(_TwoPassRows):
-    """Rows whose weights are multiplied by a power of the idf, see `termwise.models.idf_power`."""
+    """Rows whose weights are multiplied by a power of the idf, see `termwise.models.idf_power`.
+
+    The idf is that of these rows, or of the collection of which they are a part, see `RowStatistics`.
+    """
 
     stage = "multiply by the idf"
     operation = np.multiply
 
-    def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
+    def __init__(self, folder: Path, encoder: DocumentEncoder, statistics: Path | None) -> None:
         super().__init__(folder, encoder)
-        self._power = encoder.idf_power
+        self._encoder = encoder
+        self._collection = None if statistics is None else (statistics, read_row_statistics(statistics))
         self.frequencies: npt.NDArray[np.int64] = np.zeros(len(encoder.vocabulary), dtype=np.int64)
 
     def _update(self, rows: TermWeights) -> None:
         self.frequencies += np.bincount(rows.terms[rows.weights > 0], minlength=len(self.frequencies))
 
     def _operands(self) -> npt.NDArray[np.float64]:
-        return idf_factors(self.frequencies, self._spill.rows, self._power)
+        self.documents = self._spill.rows
+        if self._collection is not None:
+            path, whole = self._collection
+            whole.check(self._encoder, self.documents, self.frequencies, path)
+            self.documents, self.frequencies = whole.documents, whole.frequencies
+        return idf_factors(self.frequencies, self.documents, self._encoder.idf_power)
 
 
 def _transformed(rows: TermWeights, operation: np.ufunc, operands: npt.NDArray[np.float64]) -> TermWeights:
@@ -254,12 +268,20 @@ def _transformed(rows: TermWeights, operation: np.ufunc, operands: npt.NDArray[n
     return TermWeights(rows.indptr, rows.terms, weights, rows.vocabulary)
 
 
-def _row_sink(writer: IndexWriter, encoder: DocumentEncoder, model: NetworkModel) -> RowSink:
-    """Return the sink for the rows of an encoder."""
+def _row_sink(
+    writer: IndexWriter, encoder: DocumentEncoder, model: NetworkModel, statistics: Path | None
+) -> RowSink:
+    """Return the sink for the rows of an encoder; statistics that it does not use raise `ParameterError`."""
+    if statistics is not None and not encoder.idf_power:
+        raise ParameterError(
+            "the weights of this model do not depend on statistics of rows",
+            facts=[("model", model.name), ("idf_power", f"{encoder.idf_power:g}"), ("statistics", statistics)],
+            fixes=[Fix.omit("statistics")],
+        )
     if encoder.gives_log_likelihoods:
         return _Likelihoods(writer.folder, encoder)
     if encoder.idf_power:
-        return _IdfWeights(writer.folder, encoder)
+        return _IdfWeights(writer.folder, encoder, statistics)
     if isinstance(model, Lookup) and model.keep is not None and encoder.term_vectors is not None:
         counter = TokenCounter(encoder.analyzer)
         return CompiledTerms(writer.folder, encoder.term_vectors, counter, keep=model.keep)

@@ -41,6 +41,9 @@ class BuildOptions:
         with ``.encoding`` appended, and is removed once the index is published. With a translation table, a given
         folder keeps the term counts of documents, for builds with other settings or with another table of the same
         analyzer.
+    statistics : str or Path, optional
+        ``statistics.json`` of the encoded rows of a whole collection, of which this index holds a part: weights that
+        are multiplied by an idf then have the idf of the whole collection, the same in the indexes of all parts.
     precision : {"float32", "int8"}, optional
         Precision of the network; see `termwise.encode.onnx_session.choose_precision`.
     providers : sequence of str, optional
@@ -69,6 +72,7 @@ class BuildOptions:
     reorder: bool = True
     encoder: DocumentEncoder | None = None
     encoding: str | Path | None = None
+    statistics: str | Path | None = None
     precision: NetworkPrecision | None = None
     providers: Sequence[str] | None = None
 
@@ -81,10 +85,17 @@ class BuildOptions:
         check_flag("reorder", self.reorder)
         if self.encoding is not None:
             check_path("encoding", self.encoding)
+        if self.statistics is not None:
+            check_path("statistics", self.statistics)
 
     def of_network(self) -> dict[str, object]:
         """Return the options that only a network uses, by name; None for those that are not given."""
-        return {"encoder": self.encoder, "precision": self.precision, "providers": self.providers}
+        return {
+            "encoder": self.encoder,
+            "precision": self.precision,
+            "providers": self.providers,
+            "statistics": self.statistics,
+        }
 
 
 DEFAULT_OPTIONS = BuildOptions()
