@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from termwise.cli.index_notes import collection_with_header_note, note_finished_blocks, resumable_work
 from termwise.cli.options import (
@@ -25,6 +27,10 @@ from termwise.cli.options import (
 )
 from termwise.cli.progress_bars import progress_bar
 from termwise.cli.terminal import note, print_json, print_text
+from termwise.errors import UsageError
+
+if TYPE_CHECKING:
+    from termwise.indexing import EncodedShare
 
 
 def command(
@@ -41,6 +47,14 @@ def command(
     ],
     encoding: Annotated[Path, option("--encoding DIR", "Work folder for encoded blocks of documents.")],
     shard: Annotated[str, option("--shard I/N", "Encode shard I of N: every N-th block.")] = "1/1",
+    on: Annotated[
+        str | None,
+        option(
+            "--on WHERE",
+            "Write Parquet files of rows, on a cluster: ray, ray://HOST:PORT, spark or spark://HOST:PORT; local writes "
+            "the same files in this process. COLLECTION is then a JSONL or Parquet file, or a folder of such files.",
+        ),
+    ] = None,
     settings: Settings = None,
     fields: Fields = None,
     threads: Threads = None,
@@ -48,7 +62,7 @@ def command(
     provider: Provider = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Run an encoder over one shard of a collection.
+    """Run an encoder over one shard of a collection, or over all of it on a cluster.
 
     The command index --encoding uses the result.
 
@@ -64,15 +78,18 @@ def command(
     if isinstance(chosen, NetworkModel) and chosen.runs_network:
         note_finished_blocks(encoding, chosen, precision=numbers, providers=providers)
     documents = collection_with_header_note(collection, names)
+    encode: Callable[..., EncodedShare]
+    if on is None:
+        encode = partial(encode_collection, shard=part, threads=threads or available_processors())
+    else:
+        encode = _encode_on(on, part, threads)
     begin = time.perf_counter()
     with resumable_work([encoding]), progress_bar() as progress:
-        done = encode_collection(
+        done = encode(
             documents,
             encoding,
             model=chosen,
             fields=names,
-            shard=part,
-            threads=threads or available_processors(),
             precision=numbers,
             providers=providers,
             progress=progress,
@@ -91,7 +108,8 @@ def command(
         )
         return
     print_text(
-        f"{encoding}: {done.share:,} of {done.blocks:,} blocks belong to this shard, {done.left:,} remain in all, "
+        f"{encoding}: {done.share:,} of {done.blocks:,} {'blocks' if on is None else 'parts'} belong to this shard, "
+        f"{done.left:,} remain in all, "
         f"{seconds:.1f} s"
     )
     if done.left == 0:
@@ -100,3 +118,30 @@ def command(
         same += [f"--precision {precision}"] if precision is not None else []
         given = " ".join([shlex.quote(collection), "--model", shlex.quote(model), *same])
         note(f"next: termwise index {given} --encoding {shlex.quote(str(encoding))} --out DIR")
+
+
+def _encode_on(where: str, shard: tuple[int, int], threads: int | None) -> Callable[..., EncodedShare]:
+    """Return the function that encodes on a cluster, or in this process with the same files."""
+    if where == "local":
+        from termwise.indexing import encode_parts
+
+        return partial(encode_parts, shard=shard, threads=threads or available_processors())
+    scheme, _, address = where.partition("://")
+    if scheme not in ("ray", "spark") or (":" in where and not address):
+        raise UsageError(
+            "no such place to encode on",
+            facts=[("given", where), ("expected", "local, ray, ray://HOST:PORT, spark or spark://HOST:PORT")],
+        )
+    if shard != (1, 1):
+        raise UsageError(
+            "a cluster distributes the parts of a collection itself",
+            facts=[("given", f"--on {where} --shard {shard[0]}/{shard[1]}")],
+            fixes=["omit --shard", f"use --on local --shard {shard[0]}/{shard[1]}, without a cluster"],
+        )
+    if scheme == "ray":
+        from termwise.integrations import ray
+
+        return partial(ray.encode_collection, address=where if address else None, threads=threads or 1)
+    from termwise.integrations import spark
+
+    return partial(spark.encode_collection, master=where if address else None, threads=threads or 1)

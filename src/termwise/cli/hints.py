@@ -38,7 +38,7 @@ _OPTIONS = {
         "collection confidence data delta device documents encoding expansion_terms facets fail_if feedback fields "
         "floors_from folds fuzzy index judged kind level measure memory method missing model "
         "normalise out overwrite port precision prefix qrels queries resamples resume role run scorer "
-        "separator settings since store_text table teacher threads validation weights"
+        "separator settings since statistics store_text table teacher threads validation weights"
     ).split()
 } | {
     "output": "--out",

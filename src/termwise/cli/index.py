@@ -118,6 +118,14 @@ def command(
             "beside the index, removed when it is complete]  With a translation table: cache of term counts.",
         ),
     ] = None,
+    statistics: Annotated[
+        Path | None,
+        option(
+            "--statistics FILE",
+            "statistics.json of encode --on, for the index of a part of that collection: weights with an idf have the "
+            "idf of the whole collection.",
+        ),
+    ] = None,
     precision: Precision = None,
     provider: Provider = None,
     as_json: JsonFlag = False,
@@ -211,6 +219,7 @@ def command(
                 quantiser="float32" if float_weights else None,
                 reorder=reorder,
                 encoding=encoding,
+                statistics=statistics,
                 precision=numbers,
                 providers=providers,
                 progress=progress,

@@ -238,11 +238,12 @@ def note_finished_blocks(
 def resumable_work(work: Sequence[Path]) -> Iterator[None]:
     """Report on stderr after an interruption that the same command resumes the work."""
     from termwise.encode.block_file import block_files
+    from termwise.encode.row_table import row_files
 
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
-        if kept := [str(folder) for folder in work if block_files(folder)]:
+        if kept := [str(folder) for folder in work if block_files(folder) or row_files(folder)]:
             note(
                 f"interrupted: finished blocks are kept in {' and '.join(kept)}; the same command resumes from them"
             )

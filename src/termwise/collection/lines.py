@@ -153,9 +153,7 @@ class FilePart(NamedTuple):
     before: int
 
 
-def read_lines(
-    path: Path, *, joined: bool = True, part: FilePart | None = None
-) -> Iterator[tuple[int, str]]:
+def read_lines(path: Path, *, joined: bool = True, part: FilePart | None = None) -> Iterator[tuple[int, str]]:
     r"""Yield the lines of a UTF-8 text file with their numbers.
 
     Line ends (``\n`` or ``\r\n``) and byte order marks at the start of a line are removed. Blank lines are skipped, but

@@ -67,7 +67,7 @@ def files_of_folder(folder: Path) -> list[Path]:
 def collection_parts(
     collection: object, *, size: int = PART_BYTES, documents: int = PART_DOCUMENTS
 ) -> list[CollectionPart]:
-    """Cut a collection in files into parts, in the order of its documents.
+    r"""Cut a collection in files into parts, in the order of its documents.
 
     The parts depend only on the files. A part is a sequence of lines or rows; it ends with the line or row with which
     it has `size` bytes, or `documents` documents. A compressed JSONL file is one part.
@@ -91,13 +91,17 @@ def collection_parts(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "docs.jsonl"
-    ...     _ = path.write_text('{"_id": "a", "text": "one"}\\n{"_id": "b", "text": "two"}\\n')
+    ...     _ = path.write_text('{"_id": "a", "text": "one"}\n{"_id": "b", "text": "two"}\n')
     ...     parts = collection_parts(JsonLinesCollection("docs", path), documents=1)
     ...     [[document.doc_id for document in part.documents()] for part in parts]
     [['a'], ['b']]
     """
     if isinstance(collection, FolderCollection):
-        return [part for file in collection.files for part in collection_parts(file, size=size, documents=documents)]
+        return [
+            part
+            for file in collection.files
+            for part in collection_parts(file, size=size, documents=documents)
+        ]
     if isinstance(collection, JsonLinesCollection):
         refuse_pipe(collection.path)
         return _cut_lines(collection, size, documents)

@@ -203,7 +203,9 @@ def checked_shard(value: object) -> tuple[int, int]:
 
 def _is_known(name: str) -> bool:
     """Return whether this is a file of rows, one that another process is writing, or a mark of Spark."""
-    return is_row_file(name) or TEMPORARY.fullmatch(name) is not None or name in MARKS or name.endswith(".crc")
+    return (
+        is_row_file(name) or TEMPORARY.fullmatch(name) is not None or name in MARKS or name.endswith(".crc")
+    )
 
 
 def _compared(there: Mapping[str, object], here: Mapping[str, object]) -> tuple[str, str]:

@@ -42,7 +42,9 @@ def _arrow() -> Any:
     try:
         import pyarrow.parquet
     except ImportError as error:
-        raise MissingExtraError.of("pyarrow", "parquet", "reading or writing rows in Parquet files") from error
+        raise MissingExtraError.of(
+            "pyarrow", "parquet", "reading or writing rows in Parquet files"
+        ) from error
     return pyarrow
 
 
@@ -213,9 +215,7 @@ def read_row_file(path: Path, encoder: RowEncoder[Rows]) -> tuple[npt.NDArray[np
     arrow = _arrow()
     try:
         data = read_regular(path, MAX_BLOCK)
-        table = arrow.parquet.read_table(
-            io.BytesIO(data), page_checksum_verification=True, partitioning=None
-        )
+        table = arrow.parquet.read_table(io.BytesIO(data), page_checksum_verification=True, partitioning=None)
     except FileNotFoundError:
         return None
     except arrow.ArrowException:

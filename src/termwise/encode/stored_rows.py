@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from termwise.encode.block_file import Rows, block_files, read_block, text_digests
 from termwise.encode.document_encoder import RowEncoder
-from termwise.encode.row_table import is_row_file, read_row_file, row_files
 from termwise.encode.row_selection import concatenate_rows, find_keys, select_rows
+from termwise.encode.row_table import is_row_file, read_row_file, row_files
 from termwise.errors import MissingFileError
 
 RECENT = 4

@@ -6,6 +6,7 @@ from termwise.indexing.graph import build_graph
 from termwise.indexing.live_writer import Added, LiveWriter, open_writer
 from termwise.indexing.model_choice import chosen_model
 from termwise.indexing.options import BuildOptions
+from termwise.indexing.part_encoding import encode_parts
 from termwise.indexing.renewal import renew_index
 from termwise.indexing.work_folder import default_encoding
 
@@ -19,6 +20,7 @@ __all__ = [
     "chosen_model",
     "default_encoding",
     "encode_collection",
+    "encode_parts",
     "finished_blocks",
     "open_writer",
     "renew_index",

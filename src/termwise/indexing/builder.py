@@ -251,7 +251,9 @@ def _build_mixture(
     ]
     check_network_options(name, len(networks), options)
     repeatable = _repeatable(collection, fields)
-    without_network = replace(options, encoder=None, encoding=None, statistics=None, precision=None, providers=None)
+    without_network = replace(
+        options, encoder=None, encoding=None, statistics=None, precision=None, providers=None
+    )
     with MixtureWriter(path, overwrite=overwrite) as mixture:
         for number, (part, model) in enumerate(models.items()):
 

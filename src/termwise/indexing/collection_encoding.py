@@ -14,6 +14,7 @@ from termwise.encode.block_encoding import claim
 from termwise.encode.block_file import block_files, cut_blocks, text_digests
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.encode.open_encoder import open_document_encoder
+from termwise.encode.row_table import row_files
 from termwise.encode.stored_rows import StoredRows
 from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
@@ -146,7 +147,7 @@ def finished_blocks(
     precision: NetworkPrecision | None = None,
     providers: Sequence[str] | None = None,
 ) -> int:
-    """Count the blocks in a folder that `encode_collection` or `build_index` wrote with this encoder.
+    """Count the blocks and files of rows in a folder that were written with this encoder.
 
     No network is loaded, and neither blocks nor a collection are read: blocks of other documents count.
 
@@ -158,7 +159,7 @@ def finished_blocks(
         If the encoder cannot be opened.
     """
     folder = Path(encoding)
-    count = len(block_files(folder))
+    count = len(block_files(folder)) + len(row_files(folder))
     if count:
         claim(
             folder,

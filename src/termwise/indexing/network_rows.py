@@ -61,8 +61,8 @@ def build_network(
     """Encode documents block by block, and publish the index.
 
     `documents` come with their number, if it is known. `work` is the folder of finished blocks, which is used
-    if rows are stored. `statistics` is the file of the collection of which the documents are a part. `fields` are those of
-    the texts, if they were chosen; they have weights, all of them 1, if documents are cut into chunks with the other
+    if rows are stored. `statistics` is the file of the collection of which the documents are a part. `fields` are those
+    of the texts, if they were chosen; they have weights, all of them 1, if documents are cut into chunks with the other
     fields in each. An analyzer of queries with another vocabulary than the rows raises `VocabularyMismatchError`.
     """
     encoder = open_encoder()
@@ -275,7 +275,11 @@ def _row_sink(
     if statistics is not None and not encoder.idf_power:
         raise ParameterError(
             "the weights of this model do not depend on statistics of rows",
-            facts=[("model", model.name), ("idf_power", f"{encoder.idf_power:g}"), ("statistics", statistics)],
+            facts=[
+                ("model", model.name),
+                ("idf_power", f"{encoder.idf_power:g}"),
+                ("statistics", statistics),
+            ],
             fixes=[Fix.omit("statistics")],
         )
     if encoder.gives_log_likelihoods:

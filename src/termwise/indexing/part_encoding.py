@@ -9,8 +9,10 @@ run the parts on a cluster, `encode_parts` in this process.
 from __future__ import annotations
 
 import importlib.metadata
+import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ from termwise.encode.row_table import (
     row_file_name,
     write_row_file,
 )
-from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.errors import ParameterError, StorageError, TermwiseError, VocabularyMismatchError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.indexing.collection_encoding import EncodedShare
@@ -65,11 +67,14 @@ class EncodedPart:
         Name of its file in the folder.
     documents : int
         Documents of the part.
+    error : TermwiseError or None
+        Error that every process would have with this part.
     """
 
     number: int
-    file: str
-    documents: int
+    file: str = ""
+    documents: int = 0
+    error: TermwiseError | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,55 +193,65 @@ def network_model(model: str | Path | Model) -> NetworkModel:
 
 
 class PartEncoder:
-    """Encodes parts of a collection in one process; the network is loaded for the first part that needs it.
-
-    Parameters
-    ----------
-    job : EncodingJob
-
-    Raises
-    ------
-    VocabularyMismatchError
-        If this process has another encoder than the job, or other versions of the libraries.
-    """
+    """Encodes parts of a collection in one process; the network is loaded for the first part that needs it."""
 
     def __init__(self, job: EncodingJob) -> None:
         self._job = job
-        here = _versions()
-        differing = [name for name in job.versions if here.get(name) != job.versions[name]]
-        self._encoder = open_document_encoder(
+
+    @cached_property
+    def encoder(self) -> DocumentEncoder:
+        """Encoder of the job.
+
+        Raises
+        ------
+        VocabularyMismatchError
+            If this process has another encoder than the one that started the job, or other versions of the libraries.
+        """
+        job, here = self._job, _versions()
+        encoder = open_document_encoder(
             job.model, threads=job.threads, precision=job.precision, providers=job.providers, load=False
         )
-        if differing or encoder_identity(self._encoder) != job.identity:
+        there = {**job.versions, "encoder": job.identity}
+        here["encoder"] = encoder_identity(encoder)
+        differing = [name for name in there if here[name] != there[name]]
+        if differing:
             raise VocabularyMismatchError(
                 "a process of the cluster has another encoder or other versions than the one that started the job",
                 facts=[
-                    ("differ in", ", ".join(differing) or f"the encoder {self._encoder.description.get('name')}"),
-                    ("there", ", ".join(f"{name} {job.versions[name]}" for name in differing) or job.identity),
-                    (
-                        "here",
-                        ", ".join(f"{name} {here.get(name)}" for name in differing)
-                        or encoder_identity(self._encoder),
-                    ),
+                    ("started with", ", ".join(f"{name} {there[name]}" for name in differing)),
+                    ("in the process", ", ".join(f"{name} {here[name]}" for name in differing)),
                 ],
                 fixes=["install the same versions and the same encoder on all machines"],
             )
+        return encoder
 
     def encode(self, number: int, part: CollectionPart) -> EncodedPart:
         """Write the file of a part, unless an undamaged one is in the folder."""
         documents = list(part.documents())
-        doc_ids, texts = [document.doc_id for document in documents], [document.text for document in documents]
+        doc_ids, texts = (
+            [document.doc_id for document in documents],
+            [document.text for document in documents],
+        )
         name = row_file_name(doc_ids, text_digests(texts), self._job.identity)
         path = self._job.folder / name
-        if documents and read_row_file(path, self._encoder) is None:
-            table = encode_table(doc_ids, texts, self._encoder)
-            write_row_file(path, counted_table(table, len(self._encoder.vocabulary)))
+        if documents and read_row_file(path, self.encoder) is None:
+            table = encode_table(doc_ids, texts, self.encoder)
+            write_row_file(path, counted_table(table, len(self.encoder.vocabulary)))
         return EncodedPart(number, name, len(documents))
 
-    @property
-    def encoder(self) -> DocumentEncoder:
-        """Encoder of the job."""
-        return self._encoder
+    def attempt(self, number: int, part: CollectionPart) -> bytes:
+        """Encode a part as `encode` does, and return the `EncodedPart` as bytes for another process.
+
+        An error in the collection or the encoder becomes a part of the result, because a second attempt would fail,
+        too. An error of the disk is raised, so that the cluster repeats the task.
+        """
+        try:
+            done = self.encode(number, part)
+        except StorageError:
+            raise
+        except TermwiseError as error:
+            done = EncodedPart(number, error=error)
+        return pickle.dumps(done)
 
 
 def encode_parts(
@@ -297,7 +312,7 @@ def encode_parts(
             yield encoder.encode(number, documents)
 
     with collection_named(collection):
-        done = collect_parts(job, len(share), encoded(), progress)
+        done = collect_parts(len(share), encoded(), progress)
         others = [each for each in enumerate(parts) if each[0] % of != part - 1]
         found = [_finished(job, number, documents) for number, documents in others]
         finished = [each for each, is_there in found if is_there]
@@ -306,13 +321,16 @@ def encode_parts(
     return finish_job(job, len(parts), done, [*done, *finished], [each for each, _ in found])
 
 
-def collect_parts(
-    job: EncodingJob, total: int, encoded: Iterable[EncodedPart], progress: Progress
-) -> list[EncodedPart]:
-    """Return the finished parts in order, as they come from the processes; parts without documents are left out."""
+def collect_parts(total: int, encoded: Iterable[EncodedPart], progress: Progress) -> list[EncodedPart]:
+    """Return the finished parts in order, as they come from the processes; parts without documents are left out.
+
+    The error of a part is raised.
+    """
     progress(STAGE, 0, total)
     done: dict[int, EncodedPart] = {}
     for each in encoded:
+        if each.error is not None:
+            raise each.error
         done[each.number] = each
         progress(STAGE, len(done), total)
     return [done[number] for number in sorted(done) if done[number].documents]
@@ -332,7 +350,7 @@ def finish_job(
         raise empty_collection()
     if len(finished) + empty == parts:
         files = [job.folder / part.file for part in sorted(finished, key=lambda part: part.number)]
-        statistics_of_files(files, job.identity).write(job.encoding)
+        statistics_of_files(files, job.identity).write(job.folder)
     return EncodedShare(documents, parts - empty, len(share), len(finished))
 
 
@@ -362,4 +380,3 @@ def _with_absolute_folders(model: NetworkModel) -> NetworkModel:
         if isinstance(value := getattr(model, name, None), str) and is_folder(Path(value)) and "/" in value
     }
     return replace(model, **changed) if changed else model
-

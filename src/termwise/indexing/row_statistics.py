@@ -139,7 +139,9 @@ def read_row_statistics(path: Path) -> RowStatistics:
         raise CorruptModelError(
             "the statistics are damaged",
             facts=[("file", path), ("expected", misfit.expected), ("seen", misfit.seen)],
-            fixes=["encode the collection again: finished parts are kept, and the file is written at the end"],
+            fixes=[
+                "encode the collection again: finished parts are kept, and the file is written at the end"
+            ],
         ) from None
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+import pickle
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import ray
-import ray.data
+from termwise.errors import MissingExtraError, ParameterError
+
+try:
+    import ray
+    import ray.data
+except ImportError as error:
+    raise MissingExtraError.of("ray", "ray", "encoding on a cluster of Ray") from error
 
 from termwise.collection import Collection
 from termwise.encode.encoder_manifest import NetworkPrecision
@@ -57,7 +64,8 @@ def encode_collection(
         Address of the cluster, such as ``ray://HOST:10001``. By default that of ``RAY_ADDRESS``, or the cluster that
         runs on this machine, or else a new one on this machine.
     workers : int, optional
-        Largest number of workers; by default as many as the cluster has processors for, or GPUs.
+        Largest number of workers; by default as many as the cluster has processors for, or GPUs. With more, a cluster
+        that can grow is asked for nodes.
     threads : int, optional
         Threads and processors of each worker.
 
@@ -76,10 +84,11 @@ def encode_collection(
         providers=providers,
     )
     if not ray.is_initialized():
-        ray.init(address, log_to_driver=False)
+        ray.init(address, log_to_driver=False, logging_level=logging.WARNING)
+        logging.getLogger("ray.data").setLevel(logging.WARNING)
     items = [{"part": (number, part)} for number, part in enumerate(parts)]
     with collection_named(collection):
-        done = collect_parts(job, len(parts), _encoded(items, job, workers), progress)
+        done = collect_parts(len(parts), _encoded(items, job, workers), progress)
         return finish_job(job, len(parts), done, done)
 
 
@@ -87,18 +96,38 @@ def _encoded(items: list[dict[str, Any]], job: EncodingJob, workers: int | None)
     if not items:
         return
     dataset = ray.data.from_items(items, override_num_blocks=len(items)).map(
-        _PartWorker, fn_constructor_args=(job,), **_resources(job, workers or len(items))
+        _PartWorker,  # type: ignore[arg-type]
+        fn_constructor_args=(job,),
+        **_resources(job, workers, len(items)),
     )
     for row in dataset.iter_rows():
-        yield EncodedPart(row["number"], row["file"], row["documents"])
+        yield pickle.loads(row["done"])
 
 
-def _resources(job: EncodingJob, most: int) -> dict[str, Any]:
-    """Return the options of an operator with at most this number of workers."""
+def _resources(job: EncodingJob, workers: int | None, most: int | None = None) -> dict[str, Any]:
+    """Return the options of an operator with `workers` actors, or as many as fit, and at most `most`."""
     total = ray.cluster_resources()
-    slots = total.get("GPU", 0) if job.uses_gpu else total.get("CPU", 1) / job.threads
-    share: dict[str, Any] = {"num_gpus": 1} if job.uses_gpu else {"num_cpus": job.threads}
-    return {"concurrency": (1, max(1, min(most, int(slots)))), **share}
+    fitting = int(total.get("GPU", 0) if job.uses_gpu else total.get("CPU", 0) / job.threads)
+    if fitting == 0 and workers is None:
+        raise ParameterError(
+            "the cluster has no room for a worker",
+            facts=[
+                ("needed", "1 GPU" if job.uses_gpu else f"{job.threads} processors"),
+                ("cluster", f"{total.get('CPU', 0):g} processors, {total.get('GPU', 0):g} GPUs"),
+            ],
+            fixes=[
+                "add nodes",
+                "fewer threads" if job.threads > 1 else "omit the provider to run on processors",
+            ],
+        )
+    largest = min(workers or fitting, most or workers or fitting)
+    pool = ray.data.ActorPoolStrategy(
+        min_size=1,
+        max_size=largest,
+        initial_size=max(1, min(fitting, largest)),
+        max_tasks_in_flight_per_actor=1,
+    )
+    return {"compute": pool, **({"num_gpus": 1} if job.uses_gpu else {"num_cpus": job.threads})}
 
 
 class _PartWorker:
@@ -108,9 +137,7 @@ class _PartWorker:
         self._encoder = PartEncoder(job)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        number, part = row["part"]
-        done = self._encoder.encode(number, part)
-        return {"number": done.number, "file": done.file, "documents": done.documents}
+        return {"done": self._encoder.attempt(*row["part"])}
 
 
 def encode_dataset(
@@ -144,13 +171,12 @@ def encode_dataset(
         If the model has no encoder, or the encoder cannot be opened.
     """
     job = dataset_job(model=model, threads=threads, precision=precision, providers=providers)
-    slots = int(ray.cluster_resources().get("CPU", 1))
     return dataset.map_batches(
         _RecordWorker,
         fn_constructor_args=(job, fields),
         batch_size=BATCH,
         batch_format="pyarrow",
-        **_resources(job, workers or max(1, slots)),
+        **_resources(job, workers),
     )
 
 

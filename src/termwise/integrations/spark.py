@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyspark
-from pyspark.sql import DataFrame, SparkSession
+from termwise.errors import MissingExtraError
+
+try:
+    import pyspark
+    from pyspark.sql import DataFrame, SparkSession
+except ImportError as error:
+    raise MissingExtraError.of("pyspark", "spark", "encoding on a cluster of Spark") from error
 
 from termwise.collection import Collection
 from termwise.encode.encoder_manifest import NetworkPrecision
@@ -26,8 +32,6 @@ from termwise.indexing.part_encoding import (
 )
 from termwise.models import Model
 from termwise.progress import Progress, no_progress
-
-_DONE = "number long, file string, documents long"
 
 _HEAD = "doc_id string, text_digest binary, encoder string"
 
@@ -60,7 +64,8 @@ def encode_collection(
     spark : SparkSession, optional
         By default the session of this process, or a new one.
     master : str, optional
-        Master of a new session, such as ``spark://HOST:7077``; by default that of ``spark-submit`` or the configuration.
+        Master of a new session, such as ``spark://HOST:7077``; by default that of ``spark-submit`` or of the
+        configuration.
     threads : int, optional
         Threads of each task; as many processors as ``spark.task.cpus``.
 
@@ -85,17 +90,11 @@ def encode_collection(
 
         encoder = _part_encoder(job)
         for batch in batches:
-            done = [encoder.encode(number, parts[number]) for number in batch.column(0).to_pylist()]
-            yield pyarrow.RecordBatch.from_pydict(
-                {
-                    "number": pyarrow.array([part.number for part in done], pyarrow.int64()),
-                    "file": [part.file for part in done],
-                    "documents": pyarrow.array([part.documents for part in done], pyarrow.int64()),
-                }
-            )
+            done = [encoder.attempt(number, parts[number]) for number in batch.column(0).to_pylist()]
+            yield pyarrow.RecordBatch.from_pydict({"done": pyarrow.array(done, pyarrow.binary())})
 
     with collection_named(collection):
-        done = collect_parts(job, len(parts), _encoded(session, encode, len(parts)), progress)
+        done = collect_parts(len(parts), _encoded(session, encode, len(parts)), progress)
         return finish_job(job, len(parts), done, done)
 
 
@@ -108,8 +107,8 @@ def open_session(master: str | None = None) -> SparkSession:
 def _encoded(session: SparkSession, encode: Any, parts: int) -> Iterator[EncodedPart]:
     if parts:
         numbers = session.range(0, parts, 1, numPartitions=parts)
-        for row in numbers.mapInArrow(encode, _DONE).collect():
-            yield EncodedPart(row.number, row.file, row.documents)
+        for row in numbers.mapInArrow(encode, "done binary").collect():
+            yield pickle.loads(row.done)
 
 
 def _part_encoder(job: EncodingJob) -> PartEncoder:
