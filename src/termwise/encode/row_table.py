@@ -239,3 +239,9 @@ def read_row_file(path: Path, encoder: RowEncoder[Rows]) -> tuple[npt.NDArray[np
                 "encode the documents again with one version of termwise and one model",
             ],
         ) from error
+
+
+def row_file_metadata(path: Path) -> tuple[int, dict[bytes, bytes]]:
+    """Return the number of rows of an undamaged file, and the metadata of its table."""
+    metadata = _arrow().parquet.read_metadata(path)
+    return int(metadata.num_rows), dict(metadata.metadata or {})

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from termwise.display.safe_text import short_digest
 from termwise.encode.block_encoding import STATISTICS
 from termwise.encode.document_encoder import EncodedRows, RowEncoder
-from termwise.encode.row_table import encoder_identity
+from termwise.encode.row_table import encoder_identity, row_file_metadata
 from termwise.errors import CorruptModelError, ModelFormatError, ParameterError, VocabularyMismatchError
 from termwise.fast_dataclass import dataclass
 from termwise.storage.atomic_file import write_bytes_whole
@@ -159,12 +159,10 @@ def counted_table(table: Any, n_terms: int) -> Any:
 
 def statistics_of_files(files: Iterable[Path], identity: str) -> RowStatistics:
     """Add the counts of files of rows; the sum does not depend on their order."""
-    import pyarrow.parquet
-
     documents, frequencies = 0, np.zeros(0, dtype=np.int64)
     for path in files:
-        metadata = pyarrow.parquet.read_metadata(path)
-        counts = np.frombuffer(zlib.decompress(base64.b64decode(metadata.metadata[_KEY])), dtype="<i8")
+        rows, metadata = row_file_metadata(path)
+        counts = np.frombuffer(zlib.decompress(base64.b64decode(metadata[_KEY])), dtype="<i8")
         frequencies = counts.astype(np.int64) if documents == 0 else frequencies + counts
-        documents += metadata.num_rows
+        documents += rows
     return RowStatistics(identity, documents, frequencies)
