@@ -48,11 +48,13 @@ def environment(cluster):
     return {**os.environ, "RAY_ADDRESS": cluster.address, "RAY_USAGE_STATS_ENABLED": "0"}
 
 
-def encode(cluster, parts, folder, *options):
+def encode(cluster, parts, folder):
     """Start the command with the cluster of the test."""
     return subprocess.Popen(
-        [sys.executable, "-m", "termwise", "encode", str(parts), "--model", "tilde", "--encoding", str(folder)]
-        + ["--on", "ray", "--json", *options],
+        [
+            *(sys.executable, "-m", "termwise", "encode", str(parts), "--model", "tilde"),
+            *("--encoding", str(folder), "--on", "ray", "--json"),
+        ],
         env=environment(cluster),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -109,7 +111,9 @@ if __name__ == "__main__":
     encode_dataset(records, model="tilde").write_parquet(sys.argv[2])
 """
     rows = tmp_path / "rows"
-    subprocess.run([sys.executable, "-c", script, str(parts), str(rows)], env=environment(cluster), check=True)
+    subprocess.run(
+        [sys.executable, "-c", script, str(parts), str(rows)], env=environment(cluster), check=True
+    )
     options = termwise.BuildOptions(encoding=rows)
     termwise.build_index(parts, tmp_path / "rows.tw", model="tilde", options=options)
     assert not block_files(rows)

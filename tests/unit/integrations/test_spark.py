@@ -65,8 +65,10 @@ def environment(master):
 def encode(master, parts, folder):
     """Start the command with a master for new sessions."""
     return subprocess.Popen(
-        [sys.executable, "-m", "termwise", "encode", str(parts), "--model", "tilde", "--encoding", str(folder)]
-        + ["--on", "spark", "--json"],
+        [
+            *(sys.executable, "-m", "termwise", "encode", str(parts), "--model", "tilde"),
+            *("--encoding", str(folder), "--on", "spark", "--json"),
+        ],
         env=environment(master),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
