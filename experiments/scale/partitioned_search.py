@@ -342,8 +342,8 @@ def page(result: dict[str, Any]) -> str:
 
 {config["passages"]:,} passages of the reference workload, `--model instant` (a search in `best` does the same work),
 k = {K}. Times are processor times of one thread for a query: {line["constant ms"]:.2f} ms, and
-{line["ms for a million passages"]:.1f} ms for each million passages of a shard (least squares over the mean times of the
-four sizes).
+{line["ms for a million passages"]:.1f} ms for each million passages of a shard (least squares over the mean times of
+the four sizes).
 
 ## Shards of this machine
 

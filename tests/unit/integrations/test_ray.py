@@ -64,7 +64,7 @@ def encode(cluster, parts, folder):
 
 def finish(command):
     """Wait for the end of the command, and check what it says."""
-    out, err = command.communicate(timeout=120)
+    out, err = command.communicate(timeout=300)
     assert command.returncode == 0, err
     assert '"documents": 60, "blocks": 6, "share": 6, "left": 0' in out
 

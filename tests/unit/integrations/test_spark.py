@@ -78,7 +78,7 @@ def encode(master, parts, folder):
 
 def finish(command):
     """Wait for the end of the command, and check what it says."""
-    out, err = command.communicate(timeout=300)
+    out, err = command.communicate(timeout=600)
     assert command.returncode == 0, err
     assert '"documents": 60, "blocks": 6, "share": 6, "left": 0' in out
 
@@ -92,7 +92,7 @@ def test_the_files_are_those_of_one_machine(parts, of_one_machine, tmp_path):
 def test_an_executor_is_killed_and_the_files_are_those_of_one_machine(parts, of_one_machine, tmp_path):
     folder = tmp_path / "rows"
     command = encode("local-cluster[2,1,1024]", parts, folder)
-    wait_for(lambda: row_files(folder), 300)
+    wait_for(lambda: row_files(folder), 600)
     executors = [pid for pid, line in descendants(command.pid).items() if "CoarseGrainedExecutor" in line]
     kill(executors[0])
     assert len(row_files(folder)) < 6
