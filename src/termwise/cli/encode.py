@@ -38,8 +38,8 @@ def command(
         str,
         argument(
             "COLLECTION",
-            "A BEIR folder, a JSONL, JSON, CSV or TSV file (also .gz), a Parquet file, ir_datasets:ID, or "
-            "python:stdlib.",
+            "A BEIR folder, a folder of JSONL or Parquet files, a JSONL, JSON, CSV or TSV file (also .gz), a Parquet "
+            "file, ir_datasets:ID, or python:stdlib.",
         ),
     ],
     model: Annotated[

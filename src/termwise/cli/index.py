@@ -49,8 +49,8 @@ def command(
         str,
         argument(
             "COLLECTION",
-            "A BEIR folder, a JSONL, JSON, CSV or TSV file (also .gz), a Parquet file, ir_datasets:ID, or "
-            "python:stdlib; a file of term weights for --model vectors.",
+            "A BEIR folder, a folder of JSONL or Parquet files, a JSONL, JSON, CSV or TSV file (also .gz), a Parquet "
+            "file, ir_datasets:ID, or python:stdlib; a file of term weights for --model vectors.",
         ),
     ],
     out: Annotated[Path, option("--out DIR", "Folder of the index.")],
