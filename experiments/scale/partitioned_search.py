@@ -5,7 +5,7 @@ Question
 Data
     The first passages of the reference workload of the benchmarks (``../shared/data/bench``) and its text queries.
 Ways
-    The passages are divided at random into 1, 2, 4 and 8 shards, and each shard is indexed with ``--model instant``:
+    The passages are divided at random into 1, 2 and 4 shards, and each shard is indexed with ``--model instant``:
     BM25 and one vector for each passage, with feedback; a search in ``best`` does the same work. ``measure`` records
     the processor time of each query on each shard, the smallest of some rounds; wall times would include other programs
     on the machine. ``check`` sends the queries to four shards at once, with one process for each two of them, and
@@ -42,18 +42,20 @@ from simulation import (
 from workload import load_texts
 
 import termwise
+from termwise.encode import EncoderFolder
 from termwise.records import Document
 
 NAME = "partitioned_search"
 PACKAGES = ("termwise", "numpy", "numba")
 BENCH = record.COLLECTIONS.parent / "bench"
-DIVISIONS = (1, 2, 4, 8)
+DIVISIONS = (1, 2, 4)
 SEED = 20_261_129
 K = 10
 TOTAL = 100_000_000
 SHARD_SIZES = (1_000_000, 2_500_000, 5_000_000, 10_000_000)
 SHARES = (0.3, 0.5, 0.7, 0.9)
 CHECKED = 4
+PIECES_OF = 10_000
 SIMULATED = 20_000
 
 
@@ -195,6 +197,7 @@ def report(arguments: argparse.Namespace) -> None:
         "line": {"constant ms": line[0], "ms for a million passages": line[1] * 1e6},
         "predicted from one shard": predicted(times, sizes, line),
         "check": errors(times[CHECKED], checked),
+        "passage": passage_facts(arguments.bench, shard_folder(arguments.work, 1, 0), passages),
         "loads": {"measure": measured["loads"], "check": checked["loads"]},
         "simulation": simulated(times[1], sizes[1], line, arguments.network),
         "data": {
@@ -218,6 +221,20 @@ def report(arguments: argparse.Namespace) -> None:
         y="p99 of the response time, ms",
     )
     record.write_whole(arguments.out / f"{NAME}.svg", chart)
+
+
+def passage_facts(bench: Path, index: Path, passages: int) -> dict[str, float]:
+    """Return words and word pieces of a passage, and its bytes in the undivided index without the query table."""
+    texts = load_texts(bench)[0][:passages]
+    analyzer = EncoderFolder.open("lookup").analyzer
+    sizes = {path: path.stat().st_size for path in index.rglob("*") if path.is_file()}
+    table = termwise.open(index).parts[1].index.term_vectors
+    assert table is not None
+    return {
+        "words": float(np.mean([len(text.split()) for text in texts])),
+        "pieces": float(np.mean([len(analyzer.numbers(text)) for text in texts[:PIECES_OF]])),
+        "bytes": (sum(sizes.values()) - table.rows.nbytes - table.shifts.nbytes) / passages,
+    }
 
 
 def spread(values: Floats) -> dict[str, float]:
@@ -336,18 +353,21 @@ def page(result: dict[str, Any]) -> str:
         ]
         for case in result["simulation"]
     ]
-    config, line = result["config"], result["line"]
+    config, line, facts = result["config"], result["line"], result["passage"]
     before, after = (load[0] for load in result["loads"]["check"])
     return f"""# Search over partitions, measured and simulated
 
 {config["passages"]:,} passages of the reference workload, `--model instant` (a search in `best` does the same work),
 k = {K}. Times are processor times of one thread for a query: {line["constant ms"]:.2f} ms, and
 {line["ms for a million passages"]:.1f} ms for each million passages of a shard (least squares over the mean times of
-the four sizes).
+the sizes).
 
 ## Shards of this machine
 
 {shards}
+
+A passage has {facts["words"]:.1f} words, {facts["pieces"]:.1f} word pieces, and {facts["bytes"]:.0f} bytes in the index
+(without the query table, which is there once).
 
 *Predicted*: times of the undivided index, multiplied by the ratio of the line.
 
