@@ -56,7 +56,7 @@ SHARD_SIZES = (1_000_000, 2_500_000, 5_000_000, 10_000_000)
 SHARES = (0.3, 0.5, 0.7, 0.9)
 CHECKED = 4
 PIECES_OF = 10_000
-SIMULATED = 20_000
+SIMULATED = 5_000
 
 
 def shard_folder(work: Path, shards: int, number: int) -> Path:
@@ -70,11 +70,11 @@ def build(passages: list[str], work: Path, threads: int) -> None:
     for shards in DIVISIONS:
         for number, positions in enumerate(np.array_split(order, shards)):
             folder = shard_folder(work, shards, number)
-            if folder.exists():
+            if (folder / "mixture.json").exists():
                 continue
             documents = [Document(str(position), passages[position]) for position in positions.tolist()]
             options = termwise.BuildOptions(threads=threads)
-            termwise.build_index(documents, folder, model="instant", options=options)
+            termwise.build_index(documents, folder, model="instant", overwrite=True, options=options)
             record.say(f"{folder.name}: {len(documents):,} passages")
 
 

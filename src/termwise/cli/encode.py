@@ -62,9 +62,9 @@ def command(
     provider: Provider = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Run an encoder over one shard of a collection, or over all of it on a cluster.
+    """Run an encoder over one shard of a collection.
 
-    The command index --encoding uses the result.
+    With --on, a cluster encodes all of it. The command index --encoding uses the result.
 
     Example: termwise encode docs.jsonl --model tilde --encoding docs.rows --shard 1/4
     """

@@ -60,7 +60,8 @@ def encode_collection(
     Parameters
     ----------
     collection, encoding, model, fields, precision, providers, progress
-        See `encode_parts`. With the provider ``cuda``, a task uses the GPU that Spark assigns to it.
+        See `encode_parts`. With the provider ``cuda``, a task uses the GPU that Spark assigns to it. `progress` is
+        called at the end; Spark shows its own progress.
     spark : SparkSession, optional
         By default the session of this process, or a new one.
     master : str, optional

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -51,11 +52,13 @@ def of_one_machine(parts, tmp_path_factory):
 
 
 def environment(master):
+    work = Path(tempfile.gettempdir()) / "spark-work"  # otherwise in the folder of the installed package
     options = [f"--master {master}", "--driver-memory 512m"]
     options += [f"--conf spark.{name}" for name in ("executor.memory=512m", "ui.enabled=false")]
     return {
         **os.environ,
         "JAVA_HOME": str(HOME),
+        "SPARK_WORKER_DIR": str(work),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_SUBMIT_ARGS": " ".join([*options, "pyspark-shell"]),
@@ -92,7 +95,7 @@ def test_the_files_are_those_of_one_machine(parts, of_one_machine, tmp_path):
 def test_an_executor_is_killed_and_the_files_are_those_of_one_machine(parts, of_one_machine, tmp_path):
     folder = tmp_path / "rows"
     command = encode("local-cluster[2,1,1024]", parts, folder)
-    wait_for(lambda: row_files(folder), 600)
+    wait_for(lambda: row_files(folder) or command.poll() is not None, 600)
     executors = [pid for pid, line in descendants(command.pid).items() if "CoarseGrainedExecutor" in line]
     kill(executors[0])
     assert len(row_files(folder)) < 6
@@ -105,6 +108,7 @@ def test_records_of_a_data_frame_are_encoded(parts, tmp_path):
     """The rows of a data frame are found by the digests of the texts, whatever their files and their order are."""
     script = """
 import sys
+import tempfile
 from termwise.integrations.spark import encode_frame, open_session
 
 if __name__ == "__main__":
