@@ -377,7 +377,7 @@ A passage has {facts["words"]:.1f} words, {facts["pieces"]:.1f} word pieces, and
 
 The model adds the times of the shards of a process, and takes the largest sum. The machine has two processors, with a
 mean load over a minute of {before:.1f} before and {after:.1f} after the check; wall times include waiting for other
-programs, although the smallest of some rounds is taken. With a load above 2, the wall times say nothing about the model.
+programs, although the smallest of some rounds is taken. With a load above 2, wall times say nothing about the model.
 
 ## 100 million passages
 
