@@ -368,5 +368,6 @@ def program(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     finally:
         sys.path.remove(str(path.parent))
-        sys.modules.pop("linear_sql", None)
+        for helper in path.parent.glob("*.py"):  # another export has files of the same names
+            sys.modules.pop(helper.stem, None)
     return module

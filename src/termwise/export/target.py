@@ -150,6 +150,17 @@ def refuse_float(target: str, source: ExportSource) -> None:
         )
 
 
+def refuse_negative_weights(target: str, source: ExportSource) -> None:
+    """Raise `ParameterError` for a mixture with a negative weight, for a target that ranks by positive sums only."""
+    negative = [part.name for part in source.parts if part.part.weight < 0]
+    if negative:
+        raise ParameterError(
+            f"{target} ranks by the largest scores of each part, and a negative weight asks for the smallest ones",
+            facts=[("mixture", source.path), ("parts with negative weights", ", ".join(negative))],
+            fixes=["choose a target that adds up in SQL, such as postgresql or duckdb"],
+        )
+
+
 def sparse_parts(source: ExportSource) -> list[ExportPart]:
     """Return the parts with weights of terms."""
     return [part for part in source.parts if part.kind == "sparse"]

@@ -17,8 +17,11 @@ TARGETS: dict[str, tuple[str, str]] = {
     "jsonl": ("jsonl", "Jsonl"),
     "numpy": ("numpy", "Numpy"),
     "pisa": ("pisa", "Pisa"),
+    "milvus": ("milvus", "Milvus"),
     "postgresql": ("postgresql", "Postgresql"),
+    "qdrant": ("qdrant", "Qdrant"),
     "sqlite": ("sqlite", "Sqlite"),
+    "vespa": ("vespa", "Vespa"),
 }
 """Module and class of each target by name."""
 
