@@ -1,7 +1,7 @@
-"""Milvus: a collection of documents with sparse vectors, and one of windows for each part with vectors. Library: pymilvus.
+"""Milvus: a collection of documents with sparse vectors, and one of windows for each part with vectors.
 
 LOCATION is the address of a server, by default http://localhost:19530, whose token is in the environment
-(MILVUS_TOKEN); or a path that ends in .db, a local file (library milvus-lite).
+(MILVUS_TOKEN); or a path that ends in .db, a local file (library milvus-lite). Library: pymilvus.
 
     NAME             one row for each document, or chunk of a document: position, id, doc_id, text, attributes, weights
     NAME_PART        one row for each window of a document: row, position, doc_id, attributes, vector
@@ -73,7 +73,9 @@ class Engine:
 
     def load(self, say: Say) -> None:
         """Make the collections, and write the rows that are not there yet."""
-        files = {name: each["sha256"] for name, each in self.description["files"].items() if name[:5] == "data/"}
+        files = {
+            name: each["sha256"] for name, each in self.description["files"].items() if name[:5] == "data/"
+        }
         marker = "termwise " + hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
         for collection in self.collections:
             name = collection["collectionName"]
@@ -101,7 +103,9 @@ class Engine:
             rows = self.client.query(self.name, filter=f"id in {json.dumps(ids)}", output_fields=["position"])
             positions = [int(row["position"]) for row in rows]
             if positions:
-                for collection in reversed(self.collections):  # first windows, whose documents are still known
+                for collection in reversed(
+                    self.collections
+                ):  # first windows, whose documents are still known
                     self.client.delete(collection["collectionName"], filter=f"position in {positions}")
         for collection in self.collections:
             for rows in self._batches(changes / f"{collection['files']}.jsonl"):
@@ -123,7 +127,9 @@ class Engine:
             if each["kind"] == "dense":
                 if any(each["vector"]):
                     vector = list(map(float, each["vector"]))
-                    lists.append(VectorList(self.client, f"{self.name}_{field}", "vector", vector, filter, coefficient))
+                    lists.append(
+                        VectorList(self.client, f"{self.name}_{field}", "vector", vector, filter, coefficient)
+                    )
                 continue
             if not each["numbers"]:
                 continue
@@ -134,8 +140,11 @@ class Engine:
                 lists.append(
                     VectorList(self.client, self.name, field, with_bias, filter, coefficient, matches=False)
                 )
-            lists.append(VectorList(self.client, self.name, field, terms, filter, 0.0 if biased else coefficient))
-        return best_documents(lists, k, float(query["constant"]))
+            lists.append(
+                VectorList(self.client, self.name, field, terms, filter, 0.0 if biased else coefficient)
+            )
+        found: list[tuple[str, float]] = best_documents(lists, k, float(query["constant"]))
+        return found
 
     def close(self) -> None:
         """Close the connection."""
@@ -160,7 +169,10 @@ class Engine:
             if field.get("nullable"):
                 options["nullable"] = True
             schema.add_field(
-                field["fieldName"], TYPES[field["dataType"]], is_primary=field.get("isPrimary", False), **options
+                field["fieldName"],
+                TYPES[field["dataType"]],
+                is_primary=field.get("isPrimary", False),
+                **options,
             )
         indexes = self.client.prepare_index_params()
         for index in collection["indexParams"]:
@@ -223,7 +235,9 @@ class VectorList:
             return Beginning(best_windows(found), found[-1].score if len(found) == limit else None)
         rows: list[Row] = []  # all rows, in ranges of positions
         first, size = 0, MOST
-        while self.client.query(self.collection, filter=f"position >= {first}", output_fields=["position"], limit=1):
+        while self.client.query(
+            self.collection, filter=f"position >= {first}", output_fields=["position"], limit=1
+        ):
             within = f"position >= {first} and position < {first + size}"
             found = self._search(within if self.filter is None else f"({self.filter}) and {within}", MOST)
             if len(found) == MOST and size > 1:  # more windows than results
@@ -249,9 +263,15 @@ class VectorList:
             filter=filter or "",
             limit=limit,
             output_fields=["position", "doc_id"],
-            search_params={"metric_type": "IP", "params": {"drop_ratio_search": 0.0} if self.field != "vector" else {}},
+            search_params={
+                "metric_type": "IP",
+                "params": {"drop_ratio_search": 0.0} if self.field != "vector" else {},
+            },
         )
-        return [Row(int(hit["entity"]["position"]), hit["entity"]["doc_id"], float(hit["distance"])) for hit in found]
+        return [
+            Row(int(hit["entity"]["position"]), hit["entity"]["doc_id"], float(hit["distance"]))
+            for hit in found
+        ]
 
 
 def best_windows(rows: Sequence[Row]) -> list[Row]:

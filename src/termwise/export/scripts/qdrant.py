@@ -4,8 +4,8 @@ LOCATION is the address of a server, by default http://localhost:6333, whose key
 or ``edge:FOLDER``, a shard in this process (library qdrant-edge-py); or ``path:FOLDER``, the local mode of
 qdrant-client, which is for small collections.
 
-A point has the position of its row as number. Weights are whole numbers: sums below 2**24 are exact as floats of 32 bits.
-The bias of a document is one more term of the vector, after those of the vocabulary.
+A point has the position of its row as number. Weights are whole numbers: sums below 2**24 are exact as floats of 32
+bits. The bias of a document is one more term of the vector, after those of the vocabulary.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Ranking(NamedTuple):
 
 
 class Store(Protocol):
-    """What the loader and the search need of Qdrant. Filters, points and vectors are in the form of its REST interface."""
+    """What loading and searching need of Qdrant. Filters, points and vectors are in the form of its REST interface."""
 
     def marker(self) -> str | None:
         """Return the digest of the data that the collection was made for; None if there is no collection."""
@@ -60,7 +60,11 @@ class Store(Protocol):
         """Return the best points by one vector."""
 
     def add_up(
-        self, found_by: Sequence[Ranking], scored_by: Sequence[tuple[float, Ranking]], limit: int, filter: Json | None
+        self,
+        found_by: Sequence[Ranking],
+        scored_by: Sequence[tuple[float, Ranking]],
+        limit: int,
+        filter: Json | None,
     ) -> list[Row]:
         """Return the best points by a weighted sum, of the `limit` best ones of each ranking in `found_by`."""
 
@@ -95,7 +99,7 @@ class Client:
                 return None
         except ResponseHandlingException as error:
             raise SystemExit(f"{self.location}: no server of Qdrant answers: {error}") from error
-        return (self.client.get_collection(self.name).config.metadata or {}).get(MARKER, "")
+        return str((self.client.get_collection(self.name).config.metadata or {}).get(MARKER, ""))
 
     def create(self, collection: Json, indexes: Sequence[Json], marker: str) -> None:
         """Make the collection."""
@@ -122,7 +126,9 @@ class Client:
 
     def upsert(self, points: Sequence[Json]) -> None:
         """Write points."""
-        self.client.upsert(self.name, [self.models.PointStruct.model_validate(each) for each in points], wait=True)
+        self.client.upsert(
+            self.name, [self.models.PointStruct.model_validate(each) for each in points], wait=True
+        )
 
     def delete(self, filter: Json) -> None:
         """Delete points."""
@@ -134,7 +140,11 @@ class Client:
         return self._rows(query=self._query(ranking), using=ranking.using, limit=limit, filter=filter)
 
     def add_up(
-        self, found_by: Sequence[Ranking], scored_by: Sequence[tuple[float, Ranking]], limit: int, filter: Json | None
+        self,
+        found_by: Sequence[Ranking],
+        scored_by: Sequence[tuple[float, Ranking]],
+        limit: int,
+        filter: Json | None,
     ) -> list[Row]:
         """Return the best points by a weighted sum, in one request."""
         found = [self._prefetch(each, limit, filter, None) for each in found_by]
@@ -197,7 +207,9 @@ class Edge:
         multivector = q.MultiVectorConfig(q.MultiVectorComparator.MaxSim)
         config = q.EdgeConfig(
             vectors={
-                name: q.EdgeVectorParams(size=each["size"], distance=q.Distance.Dot, multivector_config=multivector)
+                name: q.EdgeVectorParams(
+                    size=each["size"], distance=q.Distance.Dot, multivector_config=multivector
+                )
                 for name, each in collection["vectors"].items()
             },
             sparse_vectors=dict.fromkeys(collection["sparse_vectors"], q.EdgeSparseVectorParams()),
@@ -219,7 +231,9 @@ class Edge:
         made = []
         for each in points:
             vectors = {
-                name: q.SparseVector(found["indices"], found["values"]) if isinstance(found, Mapping) else found
+                name: q.SparseVector(found["indices"], found["values"])
+                if isinstance(found, Mapping)
+                else found
                 for name, found in each["vector"].items()
             }
             made.append(q.Point(each["id"], vectors, each["payload"]))
@@ -234,7 +248,11 @@ class Edge:
         return self._rows(query=self._query(ranking), limit=limit, filter=self._filter(filter))
 
     def add_up(
-        self, found_by: Sequence[Ranking], scored_by: Sequence[tuple[float, Ranking]], limit: int, filter: Json | None
+        self,
+        found_by: Sequence[Ranking],
+        scored_by: Sequence[tuple[float, Ranking]],
+        limit: int,
+        filter: Json | None,
     ) -> list[Row]:
         """Return the best points by a weighted sum."""
         q = self.library
@@ -274,7 +292,9 @@ class Edge:
     def _filter(self, filter: Json | None) -> Any:
         if filter is None:
             return None
-        given = {clause: list(map(self._condition, conditions)) for clause, conditions in filter.items()}
+        given: dict[str, Any] = {
+            clause: list(map(self._condition, conditions)) for clause, conditions in filter.items()
+        }
         return self.library.Filter(**given)
 
     def _condition(self, condition: Json) -> Any:
@@ -315,7 +335,9 @@ class Engine:
 
     def load(self, say: Say) -> None:
         """Make the collection, and write the points that are not there yet."""
-        files = {name: each["sha256"] for name, each in self.description["files"].items() if name[:5] == "data/"}
+        files = {
+            name: each["sha256"] for name, each in self.description["files"].items() if name[:5] == "data/"
+        }
         marker = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
         found = self.store.marker()
         if found is None:
@@ -356,7 +378,8 @@ class Engine:
         constant = float(query["constant"])
         settings = self.description["settings"]
         if not lists or settings["fusion"] == "exact":
-            return best_documents(lists, k, constant)
+            found: list[tuple[str, float]] = best_documents(lists, k, constant)
+            return found
         rows = self.store.add_up(
             [each.ranking for each in lists if each.matches],
             [(each.coefficient, each.ranking) for each in lists if each.coefficient],
@@ -406,7 +429,9 @@ class Engine:
 class PointList:
     """Points ranked by one vector."""
 
-    def __init__(self, store: Store, ranking: Ranking, filter: Json | None, coefficient: float, matches: bool) -> None:
+    def __init__(
+        self, store: Store, ranking: Ranking, filter: Json | None, coefficient: float, matches: bool
+    ) -> None:
         self.store = store
         self.ranking = ranking
         self.filter = filter

@@ -91,9 +91,7 @@ def best_documents(lists: Sequence[RankedList], k: int, constant: float) -> list
             for each, begun in zip(lists, beginnings, strict=True)
             if begun.rest is not None
         )
-        ended = all(
-            begun.rest is None for each, begun in zip(lists, beginnings, strict=True) if each.matches
-        )
+        ended = all(begun.rest is None for each, begun in zip(lists, beginnings, strict=True) if each.matches)
         if ended or (len(found) == k and found[-1][1] > bound):
             return [(doc_id, score + constant) for doc_id, score in found]
         limit *= GROWTH

@@ -91,8 +91,12 @@ class Milvus(TypedSettings):
 
     def write(self, source: ExportSource, folder: ExportFolder, progress: Progress) -> None:
         """Write the collections, their rows, and a template of a query."""
-        folder.write("data/collections.json", json.dumps(_collections(source, self.collection), indent=1) + "\n")
-        folder.write("data/query.json", json.dumps(_query_templates(source, self.collection), indent=1) + "\n")
+        folder.write(
+            "data/collections.json", json.dumps(_collections(source, self.collection), indent=1) + "\n"
+        )
+        folder.write(
+            "data/query.json", json.dumps(_query_templates(source, self.collection), indent=1) + "\n"
+        )
         for number, _, batches in pieces(source, progress):
             names = [f"data/{each}-{number:05}.jsonl" for each in _files(source)]
             if not all(map(folder.finished, names)):
@@ -140,8 +144,8 @@ class Milvus(TypedSettings):
                 Statement(
                     "vectors",
                     False,
-                    "numbers and their products have 24 bits, so scores differ by about 1e-7 of the largest one; the index "
-                    "FLAT compares all vectors; each window of a document is a row of a second collection",
+                    "numbers and their products have 24 bits, so scores differ by about 1e-7 of the largest one; the "
+                    "index FLAT compares all vectors; each window of a document is a row of a second collection",
                 )
             )
         found += [
@@ -151,7 +155,9 @@ class Milvus(TypedSettings):
                 "candidates of each part are fetched until no other document can be a result, and added up in front "
                 "of the engine: its own rankers normalise scores and are not linear",
             ),
-            Statement("order", True, "documents with equal scores are in the order of the index: engine.py sorts"),
+            Statement(
+                "order", True, "documents with equal scores are in the order of the index: engine.py sorts"
+            ),
         ]
         if source.has_texts:
             reason = f"a string has at most {MOST_BYTES:,} bytes; the rest of a longer text is cut off"
@@ -218,7 +224,9 @@ def _test_expression(test: FieldTest, field: str, *, negated: bool) -> str:
     present = f"{field} is null" if negated else f"{field} is not null"
     if passed is None:
         return f"({present})"
-    return f"({present} {'or' if negated else 'and'} {'not ' if test.excluded is not negated else ''}({passed}))"
+    return (
+        f"({present} {'or' if negated else 'and'} {'not ' if test.excluded is not negated else ''}({passed}))"
+    )
 
 
 def _passed(test: FieldTest, field: str) -> str | None:
@@ -229,7 +237,11 @@ def _passed(test: FieldTest, field: str) -> str | None:
         return " or ".join(f"{field} == {'true' if value else 'false'}" for value in test.values)
     if test.values:
         values = ", ".join(map(_string, test.values))
-        return f"array_contains_any({field}, [{values}])" if test.kind == "keywords" else f"{field} in [{values}]"
+        return (
+            f"array_contains_any({field}, [{values}])"
+            if test.kind == "keywords"
+            else f"{field} in [{values}]"
+        )
     if test.strings is not None:
         if test.kind == "keywords":
             raise ParameterError(
@@ -250,7 +262,9 @@ def _passed(test: FieldTest, field: str) -> str | None:
 
 def _interval(name: str, field: str, low: int | float | None, high: int | float | None) -> str:
     bounds = [] if low is None else [f"{field} >= {low!r}"]
-    if high is not None:  # the smallest whole number has no literal: it would be that of a larger one, negated
+    if (
+        high is not None
+    ):  # the smallest whole number has no literal: it would be that of a larger one, negated
         bounds.append(f"{field} <= {high!r}" if high != -(2**63) else f"{field} < {high + 1!r}")
     return f"({' and '.join(bounds) or f'{field} is not null'})"
 
@@ -268,7 +282,12 @@ def _collections(source: ExportSource, name: str) -> list[dict[str, Any]]:
     """Return the collections in the form of the REST interface, and the names of their data files."""
 
     def text(field: str, **more: Any) -> dict[str, Any]:
-        return {"fieldName": field, "dataType": "VarChar", "elementTypeParams": {"max_length": MOST_BYTES}, **more}
+        return {
+            "fieldName": field,
+            "dataType": "VarChar",
+            "elementTypeParams": {"max_length": MOST_BYTES},
+            **more,
+        }
 
     def attribute(field: str, kind: FieldType) -> dict[str, Any]:
         if kind == "keyword":
@@ -322,11 +341,13 @@ def _collections(source: ExportSource, name: str) -> list[dict[str, Any]]:
 
 
 def _query_templates(source: ExportSource, name: str) -> list[dict[str, Any]]:
-    """Return a search for each part in the form of the REST interface; names in brackets are fields of the query kit."""
+    """Return a search for each part in the form of the REST interface, with names of the query kit in brackets."""
     found = []
     for part in source.parts:
         sparse = part.kind == "sparse"
-        terms = f"<numbers of {part.name}" + (f" and {len(part.index.vocabulary)}: background>" if part.has_bias else ">")
+        terms = f"<numbers of {part.name}" + (
+            f" and {len(part.index.vocabulary)}: background>" if part.has_bias else ">"
+        )
         found.append(
             {
                 "collectionName": name if sparse else f"{name}_{part.field}",
@@ -345,10 +366,15 @@ def _write_rows(batch: Batch, source: ExportSource, files: Sequence[BinaryIO]) -
     rows = []
     for row, position in enumerate(batch.positions.tolist()):
         attributes = {
-            names[name]: _attribute(batch.ids[row], name, batch.attributes[row].get(name)) for name in source.schema
+            names[name]: _attribute(batch.ids[row], name, batch.attributes[row].get(name))
+            for name in source.schema
         }
-        rows.append({"position": position, "doc_id": _whole(batch.ids[row], batch.doc_ids[row]), **attributes})
-    documents: list[dict[str, Any]] = [{**row, "id": _whole(id, id)} for row, id in zip(rows, batch.ids, strict=True)]
+        rows.append(
+            {"position": position, "doc_id": _whole(batch.ids[row], batch.doc_ids[row]), **attributes}
+        )
+    documents: list[dict[str, Any]] = [
+        {**row, "id": _whole(id, id)} for row, id in zip(rows, batch.ids, strict=True)
+    ]
     if batch.texts is not None:
         for document, text in zip(documents, batch.texts, strict=True):
             document["text"] = text.encode()[:MOST_BYTES].decode(errors="ignore")

@@ -133,11 +133,13 @@ class Qdrant(TypedSettings):
                 Statement(
                     "vectors",
                     False,
-                    "numbers and their products have 24 bits, so scores differ by about 1e-7; all vectors are "
+                    "numbers and their products have 24 bits, so scores differ by about 1e-7 of the largest one; all vectors are "
                     "compared, without a graph",
                 )
             )
-        exact = self.fusion == "exact" or not (source.is_mixture or any(part.has_bias for part in source.parts))
+        exact = self.fusion == "exact" or not (
+            source.is_mixture or any(part.has_bias for part in source.parts)
+        )
         found.append(
             Statement(
                 "results",
@@ -149,15 +151,17 @@ class Qdrant(TypedSettings):
             )
         )
         found.append(
-            Statement("order", True, "documents with equal scores are in the order of the index: engine.py sorts")
+            Statement(
+                "order", True, "documents with equal scores are in the order of the index: engine.py sorts"
+            )
         )
         if source.schema:
             found.append(
                 Statement(
                     "attributes and filters",
                     True,
-                    "dates are microseconds since 1970; refused are ranges of keywords, which Qdrant does not have, and "
-                    "bounds of numbers beyond 2^53 and of dates before 1684 or after 2255",
+                    "dates are microseconds since 1970; refused are ranges of keywords, which Qdrant does not have, "
+                    "and bounds of numbers beyond 2^53 and of dates before 1684 or after 2255",
                 )
             )
         return found
@@ -226,7 +230,9 @@ def _test_json(test: FieldTest) -> dict[str, Any]:
     return {"must_not": [missing, *passed]}
 
 
-def _interval_json(test: FieldTest, key: str, low: int | float | None, high: int | float | None) -> dict[str, Any]:
+def _interval_json(
+    test: FieldTest, key: str, low: int | float | None, high: int | float | None
+) -> dict[str, Any]:
     whole = test.kind != "float"
     if whole and low is not None and low == high:
         return {"key": key, "match": {"value": low}}
@@ -262,7 +268,9 @@ def _collection(source: ExportSource) -> dict[str, Any]:
 
 def _query_template(source: ExportSource) -> dict[str, Any]:
     """Return the body of a query that adds up in the engine; names in brackets are fields of the query kit."""
-    found, scored, summands = [], [], []
+    found: list[Any] = []
+    scored: list[Any] = []
+    summands: list[Any] = []
     for part in source.parts:
         shared = {"using": part.field, "limit": 1000, "params": {"exact": True}}
         if part.kind == "dense":
@@ -304,7 +312,9 @@ def _write_points(batch: Batch, source: ExportSource, file: BinaryIO) -> None:
             for row in range(len(batch)):
                 if starts[row] < starts[row + 1]:
                     windows = matrix[starts[row] : starts[row + 1]]
-                    vectors[row][part.field] = [[float(f"{x:.9g}") for x in window] for window in windows.tolist()]
+                    vectors[row][part.field] = [
+                        [float(f"{x:.9g}") for x in window] for window in windows.tolist()
+                    ]
     for row, position in enumerate(batch.positions.tolist()):
         payload: dict[str, Any] = {"id": batch.ids[row], "doc_id": batch.doc_ids[row]}
         if batch.texts is not None:
