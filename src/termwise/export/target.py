@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Protocol
 
@@ -18,6 +19,8 @@ PIECE = 20_000
 """Rows of one piece of data, which an interrupted export keeps or writes again as a whole."""
 
 STAGE = "export"
+
+_NO_FIELD_CHARACTER = re.compile(r"[^A-Za-z0-9_]+")
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,24 @@ def refuse_negative_weights(target: str, source: ExportSource) -> None:
             facts=[("mixture", source.path), ("parts with negative weights", ", ".join(negative))],
             fixes=["choose a target that adds up in SQL, such as postgresql or duckdb"],
         )
+
+
+def attribute_fields(schema: Schema) -> dict[str, str]:
+    """Return a name for the field of each attribute: letters, digits and underscores.
+
+    Examples
+    --------
+    >>> attribute_fields(Schema({"year": "integer", "list.price": "float", "list price": "float"}))
+    {'list price': 'attribute_list_price', 'list.price': 'attribute_list_price_2', 'year': 'attribute_year'}
+    """
+    fields: dict[str, str] = {}
+    for name in schema:
+        field = "attribute_" + _NO_FIELD_CHARACTER.sub("_", name)[:200]
+        number = 1
+        while (candidate := field if number == 1 else f"{field}_{number}") in fields.values():
+            number += 1
+        fields[name] = candidate
+    return fields
 
 
 def sparse_parts(source: ExportSource) -> list[ExportPart]:

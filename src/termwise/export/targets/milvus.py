@@ -16,7 +16,14 @@ from termwise.errors import DataError, ParameterError
 from termwise.export.conditions import FieldTest, field_test
 from termwise.export.folder import ExportFolder
 from termwise.export.source import Batch, ExportSource
-from termwise.export.target import Statement, dense_parts, pieces, refuse_negative_weights, sparse_parts
+from termwise.export.target import (
+    Statement,
+    attribute_fields,
+    dense_parts,
+    pieces,
+    refuse_negative_weights,
+    sparse_parts,
+)
 from termwise.fast_dataclass import dataclass
 from termwise.filters import And, Filter, Not, Or
 from termwise.filters.expressions import Condition
@@ -49,8 +56,6 @@ TYPES: Mapping[FieldType, str] = {
 
 UNUSED = "no_terms"
 """Field of a sparse vector in the collection of documents if no part has one: Milvus wants a vector."""
-
-_NO_FIELD_CHARACTER = re.compile(r"[^A-Za-z0-9_]+")
 
 
 @final
@@ -170,24 +175,6 @@ class Milvus(TypedSettings):
     def filter(self, filter: Filter, schema: Schema) -> str:
         """Return a boolean expression."""
         return filter_expression(filter, schema)
-
-
-def attribute_fields(schema: Schema) -> dict[str, str]:
-    """Return the field of each attribute.
-
-    Examples
-    --------
-    >>> attribute_fields(Schema({"year": "integer", "list.price": "float", "list price": "float"}))
-    {'list price': 'attribute_list_price', 'list.price': 'attribute_list_price_2', 'year': 'attribute_year'}
-    """
-    fields: dict[str, str] = {}
-    for name in schema:
-        field = "attribute_" + _NO_FIELD_CHARACTER.sub("_", name)[:200]
-        number = 1
-        while (candidate := field if number == 1 else f"{field}_{number}") in fields.values():
-            number += 1
-        fields[name] = candidate
-    return fields
 
 
 def filter_expression(filter: Filter, schema: Schema) -> str:

@@ -133,8 +133,8 @@ class Qdrant(TypedSettings):
                 Statement(
                     "vectors",
                     False,
-                    "numbers and their products have 24 bits, so scores differ by about 1e-7 of the largest one; all vectors are "
-                    "compared, without a graph",
+                    "numbers and their products have 24 bits, so scores differ by about 1e-7 of the largest one; all "
+                    "vectors are compared, without a graph",
                 )
             )
         exact = self.fusion == "exact" or not (
