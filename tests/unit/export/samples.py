@@ -45,7 +45,7 @@ QUESTIONS = (
 QUERIES = [Query(f"q{number}", text) for number, text in enumerate(QUESTIONS)]
 
 DAY = datetime(2024, 2, 29, 12, 30, 15, 250_000, tzinfo=UTC)
-ODD = 'quote " back\\slash \' é'
+ODD = "quote \" back\\slash ' é"
 
 
 @cache

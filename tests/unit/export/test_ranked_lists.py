@@ -41,7 +41,9 @@ POSITIONS = st.integers(0, 40)
     ),
     st.integers(1, 12),
 )
-def test_best_documents_are_those_of_all_sums(lists: list[tuple[dict[int, float], float, bool]], k: int) -> None:
+def test_best_documents_are_those_of_all_sums(
+    lists: list[tuple[dict[int, float], float, bool]], k: int
+) -> None:
     totals = {
         position: sum(coefficient * scores.get(position, 0.0) for scores, coefficient, _ in lists)
         for scores, _, matches in lists

@@ -85,7 +85,10 @@ class Application:
         assert body["ranking.sorting"] == "-[relevance] +position"
         condition = Condition(re.fullmatch(r"select doc_id, position from \w+ where (.+)", body["yql"])[1])
         found = [
-            {"relevance": self.score(fields, inputs), "fields": {name: fields[name] for name in ("doc_id", "position")}}
+            {
+                "relevance": self.score(fields, inputs),
+                "fields": {name: fields[name] for name in ("doc_id", "position")},
+            }
             for fields in self.documents.values()
             if condition(fields)
         ]
@@ -123,7 +126,7 @@ class Condition:
     """Condition in YQL."""
 
     def __init__(self, text: str) -> None:
-        self.tokens = TOKEN.findall(text) + [""]
+        self.tokens = [*TOKEN.findall(text), ""]
         self.place = 0
         self.test = self._either()
         assert self.tokens[self.place] == "", self.tokens[self.place :]
@@ -214,7 +217,7 @@ def served(application: Application) -> Iterator[str]:
     from threading import Thread
 
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802
+        def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if self.path == "/search/":
                 self._answer(application.search(body))
@@ -222,7 +225,7 @@ def served(application: Application) -> Iterator[str]:
                 application.feed(self._name(), body["fields"])
                 self._answer({})
 
-        def do_DELETE(self) -> None:  # noqa: N802
+        def do_DELETE(self) -> None:
             application.documents.pop(self._name(), None)
             self._answer({})
 

@@ -6,9 +6,8 @@ LOCATION is the address of a server, by default http://localhost:19530, whose to
     NAME             one row for each document, or chunk of a document: position, id, doc_id, text, attributes, weights
     NAME_PART        one row for each window of a document: row, position, doc_id, attributes, vector
 
-Weights are whole numbers: sums below 2**24 are exact as floats of 32 bits. The bias of a document is one more term,
-after those of the vocabulary. A row without terms has the term after that one, which no query has: Milvus refuses
-empty vectors.
+Weights are whole numbers: sums below 2**24 are exact as floats of 32 bits. The bias of a document is one more term, and
+a row without terms has a term that no query has, see ranked_lists.py.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pymilvus import DataType, MilvusClient, MilvusException
-from ranked_lists import Beginning, Row, best_documents
+from ranked_lists import BIAS, Beginning, Row, best_documents
 
 ADDRESS = "http://localhost:19530"
 ROWS = 500
@@ -136,7 +135,7 @@ class Engine:
             terms = {int(term): float(weight) for term, weight in each["numbers"].items()}
             biased = part["bias"] and each["background"]
             if biased:  # all documents have a bias, and those without a term of the query are no results
-                with_bias = {**terms, part["terms"]: float(each["background"])}
+                with_bias = {**terms, BIAS: float(each["background"])}
                 lists.append(
                     VectorList(self.client, self.name, field, with_bias, filter, coefficient, matches=False)
                 )

@@ -5,7 +5,7 @@ or ``edge:FOLDER``, a shard in this process (library qdrant-edge-py); or ``path:
 qdrant-client, which is for small collections.
 
 A point has the position of its row as number. Weights are whole numbers: sums below 2**24 are exact as floats of 32
-bits. The bias of a document is one more term of the vector, after those of the vocabulary.
+bits. The bias of a document is one more term of the vector, see ranked_lists.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from ranked_lists import Beginning, Row, best_documents
+from ranked_lists import BIAS, Beginning, Row, best_documents
 
 ADDRESS = "http://localhost:6333"
 POINTS = 256
@@ -217,7 +217,8 @@ class Edge:
         (self.folder / "shard").mkdir(parents=True)
         self.shard = q.EdgeShard.create(str(self.folder / "shard"), config)
         for each in indexes:
-            kind = getattr(q.PayloadSchemaType, each["field_schema"].capitalize())
+            schema = "integer" if each["field_schema"] == "bool" else each["field_schema"]
+            kind = getattr(q.PayloadSchemaType, schema.capitalize())
             self.shard.update(q.UpdateOperation.create_field_index(each["field_name"], kind))
         (self.folder / "marker").write_text(marker, encoding="utf-8")
 
@@ -236,7 +237,16 @@ class Edge:
                 else found
                 for name, found in each["vector"].items()
             }
-            made.append(q.Point(each["id"], vectors, each["payload"]))
+            payload = each["payload"]
+            if (
+                "attributes" in payload
+            ):  # the condition of true or false is that of 1 or 0 in qdrant-edge-py 0.9
+                attributes = {
+                    name: int(value) if isinstance(value, bool) else value
+                    for name, value in payload["attributes"].items()
+                }
+                payload = {**payload, "attributes": attributes}
+            made.append(q.Point(each["id"], vectors, payload))
         self.shard.update(q.UpdateOperation.upsert_points(made))
 
     def delete(self, filter: Json) -> None:
@@ -419,7 +429,7 @@ class Engine:
             terms = {int(term): float(weight) for term, weight in each["numbers"].items()}
             biased = part["bias"] and each["background"]
             if biased:  # all documents have a bias, and those without a term of the query are no results
-                with_bias = sparse({**terms, part["terms"]: float(each["background"])})
+                with_bias = sparse({**terms, BIAS: float(each["background"])})
                 lists.append(PointList(self.store, Ranking(field, with_bias), filter, coefficient, False))
             ranking = Ranking(field, sparse(terms))
             lists.append(PointList(self.store, ranking, filter, 0.0 if biased else coefficient, True))

@@ -17,6 +17,12 @@ MARGIN = 100
 
 GROWTH = 4
 
+BIAS = 2**31 - 1
+"""Term of the bias of a document in a sparse vector: no term has this number, and the vocabulary may grow."""
+
+NO_TERMS = 2**31 - 2
+"""Term of a row without terms, which no query has, for engines that refuse empty vectors."""
+
 
 class Row(NamedTuple):
     """Score of a row, which is a document or a chunk of one."""

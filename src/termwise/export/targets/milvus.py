@@ -15,6 +15,7 @@ from termwise.attributes.field_types import FieldType
 from termwise.errors import DataError, ParameterError
 from termwise.export.conditions import FieldTest, field_test
 from termwise.export.folder import ExportFolder
+from termwise.export.scripts.ranked_lists import BIAS, NO_TERMS
 from termwise.export.source import Batch, ExportSource
 from termwise.export.target import (
     Statement,
@@ -332,9 +333,7 @@ def _query_templates(source: ExportSource, name: str) -> list[dict[str, Any]]:
     found = []
     for part in source.parts:
         sparse = part.kind == "sparse"
-        terms = f"<numbers of {part.name}" + (
-            f" and {len(part.index.vocabulary)}: background>" if part.has_bias else ">"
-        )
+        terms = f"<numbers of {part.name}" + (f" and {BIAS}: background>" if part.has_bias else ">")
         found.append(
             {
                 "collectionName": name if sparse else f"{name}_{part.field}",
@@ -367,20 +366,19 @@ def _write_rows(batch: Batch, source: ExportSource, files: Sequence[BinaryIO]) -
             document["text"] = text.encode()[:MOST_BYTES].decode(errors="ignore")
     if not sparse_parts(source):
         for document in documents:
-            document[UNUSED] = {"0": 1}
+            document[UNUSED] = {NO_TERMS: 1}
     windows = iter(files[1:])
     for part, found in zip(source.parts, batch.rows, strict=True):
         starts = found.indptr.tolist()
         if isinstance(found, ImpactRows):
             terms, impacts = found.terms.tolist(), found.impacts.tolist()
-            after = len(part.index.vocabulary)
             biases = found.biases.tolist() if part.has_bias else [0] * len(batch)
             for row, bias in enumerate(biases):
                 span = slice(starts[row], starts[row + 1])
                 weights = dict(zip(terms[span], impacts[span], strict=True))
                 if bias:
-                    weights[after] = bias
-                documents[row][part.field] = weights or {after + 1: 1}
+                    weights[BIAS] = bias
+                documents[row][part.field] = weights or {NO_TERMS: 1}
             continue
         file, matrix = next(windows), found.matrix().tolist()
         for row, shared in enumerate(rows):

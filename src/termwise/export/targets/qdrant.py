@@ -15,6 +15,7 @@ from termwise.attributes.field_types import FieldType
 from termwise.errors import ParameterError
 from termwise.export.conditions import FieldTest, field_test
 from termwise.export.folder import ExportFolder
+from termwise.export.scripts.ranked_lists import BIAS
 from termwise.export.source import Batch, ExportSource
 from termwise.export.target import Statement, dense_parts, pieces, refuse_negative_weights, sparse_parts
 from termwise.fast_dataclass import dataclass
@@ -281,7 +282,7 @@ def _query_template(source: ExportSource) -> dict[str, Any]:
             found.append({"query": query, **shared})
             if part.has_bias:
                 query = {
-                    "indices": f"<numbers of {part.name}, {len(part.index.vocabulary)}>",
+                    "indices": f"<numbers of {part.name}, {BIAS}>",
                     "values": f"<weights of {part.name}, background of {part.name}>",
                 }
         scored.append({"prefetch": found, "query": query, **shared, "limit": 1000 * len(source.parts)})
@@ -304,7 +305,7 @@ def _write_points(batch: Batch, source: ExportSource, file: BinaryIO) -> None:
             for row, bias in enumerate(biases):
                 span = slice(starts[row], starts[row + 1])
                 more = [bias] if bias else []
-                indices = terms[span] + [len(part.index.vocabulary)] * len(more)
+                indices = terms[span] + [BIAS] * len(more)
                 if indices:
                     vectors[row][part.field] = {"indices": indices, "values": impacts[span] + more}
         else:
