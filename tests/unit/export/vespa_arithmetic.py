@@ -64,9 +64,9 @@ class Application:
     """Schema of an export, and the documents that were fed."""
 
     def __init__(self, schema: str) -> None:
-        self.types = dict(re.findall(r"field (\w+) type (\S+(?: \S+\])?) \{", schema))
+        self.types = dict(re.findall(r"field (\w+) type (\S+(?: \S+\))?) \{", schema))
         inputs = schema.split("inputs {")[1].split("}\n        function")[0]
-        self.inputs = dict(re.findall(r"query\((\w+)\) (\S+(?: \S+\])?)", inputs))
+        self.inputs = dict(re.findall(r"query\((\w+)\) (\S+)", inputs))
         functions = re.findall(r"function (\w+)\(\) \{\s+expression: (.+)", schema)
         (self.first_phase,) = re.findall(r"first-phase \{\s+expression: (.+)", schema)
         for name, expression in functions:

@@ -29,6 +29,9 @@ ROWS = 500
 MOST = 16_384
 """Largest number of results of one search."""
 
+UNUSED = "no_terms"
+"""Sparse vector of the documents, if no part has one: Milvus wants a vector."""
+
 TYPES = {
     "Int64": DataType.INT64,
     "Double": DataType.DOUBLE,
@@ -51,7 +54,9 @@ class Engine:
         self.description: Mapping[str, Any] = json.loads((folder / "export.json").read_bytes())
         self.location = location or ADDRESS
         self.collections = json.loads((folder / "data" / "collections.json").read_bytes())
-        self.sparse = [part["field"] for part in self.description["parts"] if part["kind"] == "sparse"]
+        self.sparse = {part["field"] for part in self.description["parts"] if part["kind"] == "sparse"} | {
+            UNUSED
+        }
         self._open: MilvusClient | None = None
 
     @property
@@ -75,12 +80,12 @@ class Engine:
         files = {
             name: each["sha256"] for name, each in self.description["files"].items() if name[:5] == "data/"
         }
-        marker = "termwise " + hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
+        digest = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
         for collection in self.collections:
             name = collection["collectionName"]
             if not self.client.has_collection(name):
-                self._create(collection, marker)
-            elif self.client.describe_collection(name)["description"] != marker:
+                self._create(collection)
+            if not self._is_marked(name, digest):
                 raise SystemExit(
                     f"{self.location}: the collection {name} is of another export: drop it, or export with another name"
                 )
@@ -158,9 +163,20 @@ class Engine:
             for collection in self.collections:
                 self.client.load_collection(collection["collectionName"])
 
-    def _create(self, collection: Mapping[str, Any], marker: str) -> None:
+    def _is_marked(self, name: str, digest: str) -> bool:
+        """Return whether a collection has an alias that names the exported data; give it to an empty collection."""
+        alias = f"{name}_{digest[:32]}"
+        if alias in self.client.list_aliases(name)["aliases"]:
+            return True
+        self.client.load_collection(name)
+        if self._count(name):
+            return False
+        self.client.create_alias(name, alias)
+        return True
+
+    def _create(self, collection: Mapping[str, Any]) -> None:
         """Make a collection, described in the form of the REST interface."""
-        schema = self.client.create_schema(auto_id=False, enable_dynamic_field=False, description=marker)
+        schema = self.client.create_schema(auto_id=False, enable_dynamic_field=False)
         for field in collection["schema"]["fields"]:
             options = dict(field.get("elementTypeParams", {}))
             if "elementDataType" in field:

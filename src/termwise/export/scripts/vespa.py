@@ -88,7 +88,7 @@ class Engine:
             else:
                 if not each["numbers"]:
                     continue
-                inputs[f"{field}_terms"] = each["numbers"]
+                inputs[f"{field}_terms"] = {str(term): weight for term, weight in each["numbers"].items()}
                 pairs = ", ".join(f"[{int(term)}, {int(weight)}]" for term, weight in each["numbers"].items())
                 if len(described) == 1 and not part["bias"] and each["coefficient"] > 0:
                     found.append(f"({{totalTargetHits: {hits + TIES}}}wand({field}, [{pairs}]))")

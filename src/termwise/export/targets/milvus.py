@@ -56,7 +56,7 @@ TYPES: Mapping[FieldType, str] = {
 """Types of the fields of attributes; dates are microseconds since 1970."""
 
 UNUSED = "no_terms"
-"""Field of a sparse vector in the collection of documents if no part has one: Milvus wants a vector."""
+"""Sparse vector of the documents, if no part has one: Milvus wants a vector."""
 
 
 @final
