@@ -105,6 +105,11 @@ def kit(export: Path) -> Any:
     return program(export / "query_kit" / "query_kit.py").QueryKit(export / "query_kit")
 
 
+def engine_of(export: Path, at: str | None) -> Any:
+    """Return the engine of an export, without the errors of termwise."""
+    return program(export / "engine.py").Engine(export, at)
+
+
 def random_filters(number: int, *, ranges_of_strings: bool = False) -> list[Filter]:
     """Return filters on the attributes of the documents."""
     numbers = random.Random(11)

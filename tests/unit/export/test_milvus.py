@@ -9,14 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.export.samples import ODD, QUERIES, build, change, kit, random_filters, windows_index
+from tests.unit.export.samples import (
+    ODD,
+    QUERIES,
+    build,
+    change,
+    engine_of,
+    kit,
+    random_filters,
+    windows_index,
+)
 
 import termwise
 from termwise import Document
 from termwise.attributes import Schema
 from termwise.errors import DataError, MissingExtraError, ParameterError
 from termwise.export import check_export, export_index
-from termwise.export.check import open_engine
 from termwise.export.targets.milvus import MOST_VALUES, Milvus
 from termwise.filters import Less
 
@@ -30,7 +38,7 @@ def silent(line: str) -> None:
 
 def loaded(export: Path, at: Path) -> str:
     """Load an export, and return where it is."""
-    engine: Any = open_engine(export, str(at))
+    engine: Any = engine_of(export, str(at))
     engine.load(silent)
     engine.close()
     return str(at)
@@ -77,9 +85,7 @@ def test_mixtures_are_added_up_exactly(tmp_path: Path) -> None:
     for each in (None, filter):
         assert check_export(path, tmp_path / "out", QUERIES, at=at, k=20, filter=each).is_exact
     found = check_export(path, tmp_path / "out", QUERIES, at=at, k=1000)
-    assert found.overlap == 1
-    assert found.tau > 0.9999
-    assert found.score_difference < 0.01  # of scores near 0; see the statements
+    assert found.is_exact
 
 
 def test_the_best_window_counts(tmp_path: Path) -> None:
@@ -92,15 +98,14 @@ def test_the_best_window_counts(tmp_path: Path) -> None:
     export_index(path, "milvus", tmp_path / "out")
     at = loaded(tmp_path / "out", tmp_path / "file.db")
     found = check_export(path, tmp_path / "out", queries, at=at, k=100)
-    assert found.overlap == found.tau == 1
-    assert found.score_difference < 1e-4  # of scores near 0; see the statements
+    assert found.is_exact
 
 
 def test_more_results_than_a_search_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = windows_index(tmp_path)
     export_index(path, "milvus", tmp_path / "out")
     at = loaded(tmp_path / "out", tmp_path / "file.db")
-    engine: Any = open_engine(tmp_path / "out", at)
+    engine: Any = engine_of(tmp_path / "out", at)
     monkeypatch.setitem(type(engine).load.__globals__, "MOST", 7)
     query = kit(tmp_path / "out").query("read a file")
     expected = termwise.open(path).rank("read a file", k=100)
@@ -130,7 +135,7 @@ def test_filters_are_those_of_termwise(bm25: Path, folder: Path) -> None:
     searcher = termwise.open(bm25)
     schema = searcher.backend.attribute_index.schema
     query = kit(folder / "bm25.out").query("the name of a file")
-    engine: Any = open_engine(folder / "bm25.out", str(folder / "bm25.db"))
+    engine: Any = engine_of(folder / "bm25.out", str(folder / "bm25.db"))
     sizes = set()
     for filter in random_filters(120, ranges_of_strings=True):
         expected = searcher.rank("the name of a file", k=1000, filter=filter)
@@ -175,11 +180,11 @@ def test_changes_are_applied(tmp_path: Path) -> None:
     change(path)
     made = export_index(path, "milvus", tmp_path / "out", since=0)
     for _ in range(2):  # a second time, nothing changes
-        engine: Any = open_engine(tmp_path / "out", at)
+        engine: Any = engine_of(tmp_path / "out", at)
         engine.update(tmp_path / "out" / made["folder"], silent)
         engine.close()
         assert check_export(path, tmp_path / "out", QUERIES, at=at, k=20).is_exact
-    assert check_export(path, tmp_path / "out", QUERIES, at=at, k=1000).overlap == 1
+    assert check_export(path, tmp_path / "out", QUERIES, at=at, k=1000).is_exact
     other = loaded(tmp_path / "out", tmp_path / "other.db")  # data and changes
     assert check_export(path, tmp_path / "out", QUERIES, at=other, k=20).is_exact
 
@@ -188,7 +193,7 @@ def test_loading_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     path = build(tmp_path, "bm25", number=40)
     export_index(path, "milvus", tmp_path / "out")
     at = str(tmp_path / "file.db")
-    engine: Any = open_engine(tmp_path / "out", at)
+    engine: Any = engine_of(tmp_path / "out", at)
     monkeypatch.setitem(type(engine).load.__globals__, "ROWS", 16)
     upsert, written = engine.client.upsert, []
 
@@ -202,7 +207,7 @@ def test_loading_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(KeyboardInterrupt):
         engine.load(silent)
     engine.close()
-    engine = open_engine(tmp_path / "out", at)
+    engine = engine_of(tmp_path / "out", at)
     again: list[int] = []
     upsert = engine.client.upsert
     monkeypatch.setattr(
@@ -219,16 +224,16 @@ def test_wrong_places(bm25: Path, folder: Path, tmp_path: Path, monkeypatch: pyt
     export_index(path, "milvus", tmp_path / "out")
     with pytest.raises(SystemExit, match="of another export"):
         loaded(tmp_path / "out", folder / "bm25.db")
-    engine: Any = open_engine(folder / "bm25.out", str(tmp_path / "none.db"))
+    engine: Any = engine_of(folder / "bm25.out", str(tmp_path / "none.db"))
     with pytest.raises(SystemExit, match="run load first"):
         engine.search({"parts": [], "constant": 0.0}, 10)
     engine.close()
-    engine = open_engine(folder / "bm25.out", "http://127.0.0.1:1")
+    engine = engine_of(folder / "bm25.out", "http://127.0.0.1:1")
     with pytest.raises(SystemExit, match="Milvus does not answer"):
         engine.load(silent)
     monkeypatch.setitem(sys.modules, "pymilvus", None)
     with pytest.raises(MissingExtraError, match="milvus"):
-        open_engine(folder / "bm25.out", None)
+        check_export(bm25, folder / "bm25.out", QUERIES)
 
 
 def test_odd_strings_are_literals(bm25: Path, folder: Path) -> None:

@@ -12,7 +12,16 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from tests.unit.export.samples import ODD, QUERIES, build, change, kit, random_filters, windows_index
+from tests.unit.export.samples import (
+    ODD,
+    QUERIES,
+    build,
+    change,
+    engine_of,
+    kit,
+    random_filters,
+    windows_index,
+)
 from tests.unit.export.vespa_arithmetic import Application, Condition, served
 
 import termwise
@@ -20,7 +29,6 @@ from termwise import BuildOptions, Document
 from termwise.attributes import Schema
 from termwise.errors import DataError, ParameterError
 from termwise.export import check_export, export_index
-from termwise.export.check import open_engine
 from termwise.export.targets.vespa import Vespa
 from termwise.filters import Equals, Greater, Less
 
@@ -36,7 +44,7 @@ def running(export: Path) -> Iterator[tuple[Application, str]]:
     """Load an export into the stand-in for a server."""
     application = Application((export / "data/application/schemas/termwise.sd").read_text(encoding="utf-8"))
     for address in served(application):
-        engine: Any = open_engine(export, address)
+        engine: Any = engine_of(export, address)
         engine.load(silent)
         engine.close()
         yield application, address
@@ -86,7 +94,7 @@ def test_filters_are_those_of_termwise(tmp_path: Path) -> None:
     export_index(path, "vespa", tmp_path / "out")
     with running(tmp_path / "out") as (_, at):
         query = kit(tmp_path / "out").query("the name of a file")
-        engine: Any = open_engine(tmp_path / "out", at)
+        engine: Any = engine_of(tmp_path / "out", at)
         sizes = set()
         for filter in random_filters(120):
             expected = searcher.rank("the name of a file", k=1000, filter=filter)
@@ -103,7 +111,7 @@ def test_changes_are_applied(tmp_path: Path) -> None:
         change(path)
         made = export_index(path, "vespa", tmp_path / "out", since=0)
         for _ in range(2):  # a second time, nothing changes
-            engine: Any = open_engine(tmp_path / "out", at)
+            engine: Any = engine_of(tmp_path / "out", at)
             engine.update(tmp_path / "out" / made["folder"], silent)
             assert check_export(path, tmp_path / "out", QUERIES, at=at, k=1000).is_exact
         kept = dict(application.documents)
@@ -150,7 +158,7 @@ def test_files_have_the_expected_bytes(tmp_path: Path) -> None:
 def test_requests_have_the_expected_form(tmp_path: Path) -> None:
     path = teas(tmp_path)
     export_index(path, "vespa", tmp_path / "out")
-    engine: Any = open_engine(tmp_path / "out", None)
+    engine: Any = engine_of(tmp_path / "out", None)
     body = engine.request(kit(tmp_path / "out").query("black tea"), 5, "(true)")
     assert body["yql"] == (
         "select doc_id, position from termwise where (dotProduct(dirichlet, [[0, 256], [3, 256]])) and (true)"
@@ -159,7 +167,7 @@ def test_requests_have_the_expected_form(tmp_path: Path) -> None:
     assert body["input.query(dirichlet_background)"] == 2
     bm25 = build(tmp_path, "bm25", number=5)
     export_index(bm25, "vespa", tmp_path / "bm25")
-    engine = open_engine(tmp_path / "bm25", None)
+    engine = engine_of(tmp_path / "bm25", None)
     assert (
         "({totalTargetHits: 105}wand(bm25, [["
         in engine.request(kit(tmp_path / "bm25").query("abstract base class"), 5, None)["yql"]
@@ -203,7 +211,7 @@ def test_conditions_of_the_stand_in() -> None:
 
 def test_a_server_that_does_not_answer(tmp_path: Path) -> None:
     export_index(teas(tmp_path), "vespa", tmp_path / "out")
-    engine: Any = open_engine(tmp_path / "out", "http://127.0.0.1:1")
+    engine: Any = engine_of(tmp_path / "out", "http://127.0.0.1:1")
     with pytest.raises(SystemExit, match="Vespa does not answer"):
         engine.load(silent)
     assert "not run against a server" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
