@@ -130,6 +130,7 @@ def is_here(name: str) -> bool:
         "probe": ("codespell_lib", "yaml"),
         "approximate": ("usearch",),
         "parquet": ("pyarrow",),
+        "qdrant": ("qdrant_client", "qdrant_edge"),
         "langchain": ("langchain_core",),
         "llama-index": ("llama_index",),
         "haystack": ("haystack",),
