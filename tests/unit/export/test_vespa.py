@@ -78,7 +78,7 @@ def test_vectors_are_exact(tmp_path: Path) -> None:
 
 
 def test_mixtures_are_exact(tmp_path: Path) -> None:
-    path = build(tmp_path, "instant", number=30)
+    path = build(tmp_path, "instant", number=12)
     export_index(path, "vespa", tmp_path / "out")
     with running(tmp_path / "out") as (_, at):
         for filter in (None, "words > 20 and not module = 'abc' or `all parts` in ('abc', 'ast')"):

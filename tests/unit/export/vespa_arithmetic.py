@@ -23,16 +23,20 @@ class Tensor:
         self.dimensions, self.cells = dimensions, dict(cells)
 
     def __mul__(self, other: Tensor) -> Tensor:
-        dimensions = tuple(dict.fromkeys((*self.dimensions, *other.dimensions)))
-        found = {}
-        for one, value in self.cells.items():
-            for two, factor in other.cells.items():
-                labels = dict(zip(self.dimensions, one, strict=True))
-                more = dict(zip(other.dimensions, two, strict=True))
-                if all(labels.get(name, label) == label for name, label in more.items()):
-                    labels |= more
-                    found[tuple(labels[name] for name in dimensions)] = value * factor
-        return Tensor(dimensions, found)
+        shared = [name for name in self.dimensions if name in other.dimensions]
+        more = [place for place, name in enumerate(other.dimensions) if name not in shared]
+        ours = [self.dimensions.index(name) for name in shared]
+        theirs = [other.dimensions.index(name) for name in shared]
+        joined: dict[tuple[str, ...], list[tuple[tuple[str, ...], float]]] = {}
+        for labels, factor in other.cells.items():
+            rest = tuple(labels[place] for place in more)
+            joined.setdefault(tuple(labels[place] for place in theirs), []).append((rest, factor))
+        cells = {
+            (*labels, *rest): value * factor
+            for labels, value in self.cells.items()
+            for rest, factor in joined.get(tuple(labels[place] for place in ours), ())
+        }
+        return Tensor((*self.dimensions, *(other.dimensions[place] for place in more)), cells)
 
 
 def reduced(tensor: Tensor, aggregate: Callable[[list[float]], float], *names: str) -> Any:
