@@ -148,8 +148,8 @@ class Qdrant(TypedSettings):
                 "candidates of each part are fetched until no other document can be a result"
                 if self.fusion == "exact"
                 else f"the best {self.candidates:,} documents of each part are added up exactly; a document that is "
-                "among those of no part is missing: with candidates = k, 82 % of the first 10 results and 98 % of the first "
-                "1,000 are found in a mixture of 11,332 documents, and all with ten times as many",
+                "among those of no part is missing; in a mixture of 11,332 documents, as many candidates as results "
+                "found 82 % of the first 10, and ten times as many found all",
             )
         )
         found.append(
