@@ -1,0 +1,648 @@
+// Search in the files of `termwise export --to web`: a web worker. Tests import it under Node.
+//
+// A data file is a gzip stream of JSON, or of a shard: the length of a header, the header as JSON, and numbers.
+// Sums are whole numbers below 2 ** 53, as in termwise, so the order of additions does not matter.
+
+const MOST_TERMS = 5; // similar terms of a word, and terms that complete a word
+const LONGEST_TEXT = 1e5; // characters in which the words of a query are looked for
+const QUERY_BITS = 12; // bits of the largest query weight if weights are rounded
+
+export class FileError extends Error {
+  constructor(file, reason) {
+    super(`${file}: ${reason}`);
+    this.file = file;
+  }
+}
+
+/** Files of the folder, each read once. `read(name)` returns the bytes of a file. What fails can be read again. */
+class Files {
+  constructor(read) {
+    this.read = read;
+    this.opened = new Map();
+  }
+
+  /** What `decode(header, body)` makes of a shard; without it, the JSON of a file. */
+  open(name, decode) {
+    if (!this.opened.has(name)) {
+      const opening = this.decoded(name, decode);
+      opening.catch(() => this.opened.delete(name));
+      this.opened.set(name, opening);
+    }
+    return this.opened.get(name);
+  }
+
+  async decoded(name, decode) {
+    const bytes = await this.read(name);
+    try {
+      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+      const data = await new Response(stream).arrayBuffer();
+      const start = decode ? 4 : 0;
+      const end = decode ? 4 + new DataView(data).getUint32(0, true) : data.byteLength;
+      const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, start, end - start)));
+      return decode ? decode(header, data.slice(end)) : header;
+    } catch {
+      throw new FileError(name, "damaged");
+    }
+  }
+}
+
+const named = (kind, hash) => `${kind}-${hash}.bin`;
+
+/** Entries of sorted strings in several files; `firsts` has the first string of each. The order is that of UTF-16. */
+class Shards {
+  constructor(files, kind, { firsts, files: hashes }, decode) {
+    Object.assign(this, { firsts, open: (place) => files.open(named(kind, hashes[place]), decode) });
+  }
+
+  place(string) {
+    const place = this.firsts.findIndex((first) => first > string);
+    return (place < 0 ? this.firsts.length : place) - 1;
+  }
+
+  /** Map of those strings that have an entry. */
+  async entries(strings) {
+    const found = new Map();
+    const find = async (string) => {
+      const place = this.place(string);
+      const entry = place < 0 ? undefined : (await this.open(place)).get(string);
+      if (entry) found.set(string, entry);
+    };
+    await Promise.all(strings.map(find));
+    return found;
+  }
+
+  /** Shards that can have strings with a prefix. */
+  startingWith(prefix) {
+    const first = Math.max(0, this.place(prefix));
+    const count = this.place(prefix + "\uffff") + 1 - first;
+    return Promise.all(Array.from({ length: Math.max(0, count) }, (_, i) => this.open(first + i)));
+  }
+}
+
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+
+// Query weights
+
+/** Rounds to the nearest whole number, halves to the even one. */
+export const rint = (x) => (x % 1 === 0.5 ? 2 * Math.round(x / 2) : Math.round(x));
+
+/** Smallest e with x < 2 ** e. */
+function exponent(x) {
+  let e = Math.floor(Math.log2(x)) + 1;
+  while (x >= 2 ** e) e++;
+  while (x < 2 ** (e - 1)) e--;
+  return e;
+}
+
+/** Unit of query weights: 1 if they are whole, or a power of two. With a `limit`, the last weight is that of a bias. */
+export function queryScale(weights, limit, biasBits) {
+  if (weights.every(Number.isInteger)) return 1;
+  const terms = limit ? weights.slice(0, -1) : weights;
+  const scale = 2 ** (exponent(Math.max(...terms)) - QUERY_BITS);
+  if (!limit) return scale;
+  const largest = (sum(terms) * 255 * 2 ** biasBits + weights.at(-1) * 65535) / scale;
+  return scale * 2 ** Math.max(0, Math.ceil(Math.log2(largest / limit)) + 1);
+}
+
+const units = (weight, scale) => Math.max(1, rint(weight / scale));
+
+/** One index: its analyzer, and the weights of the tokens of a query. */
+class Part {
+  constructor(record, analyzer, shards) {
+    Object.assign(this, record, { analyzer, shards });
+  }
+
+  tokens(text) {
+    return this.analyzer.tokens(text).filter((token) => token !== this.unknown);
+  }
+
+  /** Tokens of a text with their places. Pieces of a word have the place of the word. */
+  placed(text) {
+    if (this.analyzer.analyze) return this.analyzer.analyze(text).map(([token, start, end]) => ({ token, start, end }));
+    return [...text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)].flatMap(({ 0: word, index: start }) =>
+      this.tokens(word).map((token) => ({ token, start, end: start + word.length })),
+    );
+  }
+
+  /** Query: terms with their weights in `units`. `added` has terms for mistyped and unfinished words. */
+  async query(text, added) {
+    const counts = new Map();
+    for (const token of this.tokens(text)) counts.set(token, (counts.get(token) ?? 0) + 1);
+    const wanted = [...counts].map(([term, count]) => ({ term, count, share: 1, origin: "exact" })).concat(added);
+    const entries = await this.shards.entries(wanted.map(({ term }) => term));
+    const found = new Map();
+    for (const { term, count, share, origin, typed } of wanted) {
+      const entry = entries.get(term);
+      if (!entry) continue;
+      const weights = { idf: entry.weight, counts: count, "log-counts": Math.fround(1 + Math.log(count)) };
+      const each = found.get(term) ?? { term, entry, origin, typed, weight: 0 };
+      each.weight += share * (weights[this.weighting] ?? 1);
+      if (each.weight > 0) found.set(term, each);
+    }
+    const terms = [...found.values()];
+    const query = { part: this, terms, constant: 0, background: 0, unit: this.scale };
+    if (!terms.length) return query;
+    const real = terms.map(({ weight, entry }) => Math.fround(weight) * (entry.factor ?? 1));
+    const bits = this.biasBits ?? 0;
+    if (this.bias) real.push(Math.fround(sum(real)));
+    const scale = queryScale(real, this.bias && this.limit, bits);
+    terms.forEach((each, i) => {
+      each.units = units(real[i], scale);
+      query.constant += (each.entry.floor ?? 0) * each.units * scale;
+      each.units *= 2 ** bits;
+    });
+    query.unit *= scale / 2 ** bits;
+    if (this.bias) {
+      query.background = units(real.at(-1), scale);
+      query.constant += query.background * scale * this.backgroundFloor;
+    }
+    await this.finish(query);
+    return query;
+  }
+}
+
+/** Term weights: the score of a document is a sum over its postings. */
+class TermsPart extends Part {
+  constructor(record, analyzer, files) {
+    super(record, analyzer, new Shards(files, "terms", record.terms, (header, body) => postings(header, body, record.width)));
+    this.files = files;
+    this.words = record.words && new Shards(files, "words", record.words, (header) => header);
+  }
+
+  async finish(query) {
+    if (this.bias) query.biases = await this.files.open(this.bias, (_, body) => new Uint32Array(body));
+  }
+
+  /** Sums of all documents; 0 for those without a term of the query. */
+  sums({ terms, background, biases }, length) {
+    const sums = new Float64Array(length);
+    for (const { units, entry } of terms) {
+      entry.documents.forEach((document, i) => (sums[document] += units * entry.impacts[i]));
+    }
+    if (background) biases.forEach((bias, document) => sums[document] && (sums[document] += background * bias));
+    return sums;
+  }
+
+  /** Sum of each term in a document, and the rest. */
+  why({ terms, background, biases }, document) {
+    const impact = ({ documents, impacts }) => impacts[documents.indexOf(document)] ?? 0;
+    return [terms.map(({ units, entry }) => units * impact(entry)), background ? background * biases[document] : 0];
+  }
+}
+
+/** Postings of each term of a shard. */
+function postings({ terms, counts, factors, weights, floors }, body, width) {
+  const bytes = new Uint8Array(body);
+  const documents = new Uint32Array(sum(counts));
+  let at = 0;
+  let place = 0;
+  for (const count of counts) {
+    for (let i = 0, document = -1; i < count; i++) {
+      let shift = 1;
+      document++;
+      for (; bytes[at] > 127; shift *= 128) document += (bytes[at++] - 128) * shift;
+      documents[place++] = document += bytes[at++] * shift;
+    }
+  }
+  const impacts = new { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array }[width](body.slice(at));
+  place = 0;
+  return new Map(
+    terms.map((term, i) => {
+      const range = [place, (place += counts[i])];
+      const [factor, weight, floor] = [factors, weights, floors].map((each) => each?.[i]);
+      return [term, { documents: documents.subarray(...range), impacts: impacts.subarray(...range), factor, weight, floor }];
+    }),
+  );
+}
+
+// Vectors
+
+/** Vectors: the query is a sum of rows, and the score of a document is its largest product with a window. */
+class VectorsPart extends Part {
+  constructor(record, analyzer, files) {
+    const decode = ({ terms, shifts }, body) => {
+      const rows = new Int8Array(body);
+      const row = (i) => rows.subarray(i * record.dimensions, (i + 1) * record.dimensions);
+      return new Map(terms.map((term, i) => [term, { size: 2 ** shifts[i], row: row(i) }]));
+    };
+    super(record, analyzer, new Shards(files, "table", record.terms, decode));
+  }
+
+  finish(query) {
+    query.vector = new Float64Array(this.dimensions);
+    for (const { units, entry } of query.terms) {
+      for (let j = 0; j < this.dimensions; j++) query.vector[j] += units * entry.size * entry.row[j];
+    }
+    query.length = Math.sqrt(dot(query.vector, query.vector)) * query.unit || 1;
+  }
+
+  why({ terms }, window) {
+    const product = ({ size, row }) => size * dot(row, window.rows, window.start) * window.scale;
+    return [terms.map(({ units, entry }) => (window ? units * product(entry) : 0)), 0];
+  }
+}
+
+function dot(vector, rows, start = 0) {
+  let product = 0;
+  for (let j = 0; j < vector.length; j++) product += vector[j] * rows[start + j];
+  return product;
+}
+
+/** Vectors of the documents in groups of similar documents. A group is a file with the windows of all parts. */
+class Groups {
+  constructor(files, record, parts) {
+    Object.assign(this, { files, record, parts });
+  }
+
+  /** For each part, scales and rows from a place of a body on. */
+  rows(body, at, counts) {
+    return this.parts.map(({ dimensions }, i) => {
+      const scales = new Float32Array(body.slice(at, (at += 4 * counts[i])));
+      return { scales, rows: new Int8Array(body, at, (at += dimensions * counts[i]) && dimensions * counts[i]) };
+    });
+  }
+
+  /**
+   * Products of queries and documents. If not all groups are read, those come first whose best document is estimated
+   * best: the product of the query and the centre of the group and its neighbours, plus the best of `others`.
+   */
+  async scan(queries, factors, others, allowed) {
+    const { files, most, centres } = this.record;
+    let chosen = files.map((_, group) => group);
+    if (files.length > most) {
+      const { groups, parents, parts } = await this.files.open(centres, ({ parents, count, width }, body) => {
+        const groups = width === 2 ? new Uint16Array(body, 0, this.record.documents) : new Uint32Array(body, 0, this.record.documents);
+        return { groups, parents, parts: this.rows(body, groups.byteLength, this.parts.map(() => count)) };
+      });
+      const best = new Float64Array(files.length).fill(-Infinity);
+      groups.forEach((group, document) => {
+        if (!allowed || allowed[document]) best[group] = Math.max(best[group], others[document]);
+      });
+      const product = (parent) =>
+        sum(queries.map(({ vector }, i) => factors[i] * parts[i].scales[parent] * dot(vector, parts[i].rows, parent * vector.length)));
+      const products = Array.from(parts[0].scales, (_, parent) => product(parent));
+      best.forEach((_, group) => (best[group] += products[parents[group]]));
+      chosen = chosen.filter((group) => best[group] > -Infinity).sort((a, b) => best[b] - best[a]).slice(0, most);
+    }
+    const open = (group) =>
+      this.files.open(named("vectors", files[group]), ({ documents, windows }, body) => ({
+        documents,
+        windows,
+        parts: this.rows(body, 0, windows.map(sum)),
+      }));
+    const windows = queries.map(() => new Map());
+    const documents = [];
+    for (const group of await Promise.all(chosen.map(open))) {
+      documents.push(...group.documents);
+      queries.forEach(({ vector }, i) => {
+        const { scales, rows } = group.parts[i];
+        let window = 0;
+        group.documents.forEach((document, place) => {
+          for (const end = window + group.windows[i][place]; window < end; window++) {
+            const [start, scale] = [window * vector.length, scales[window]];
+            const product = dot(vector, rows, start) * scale;
+            const best = windows[i].get(document);
+            if (!best || product > best.product) windows[i].set(document, { product, start, rows, scale });
+          }
+        });
+      });
+    }
+    return { documents: documents.sort((a, b) => a - b), windows };
+  }
+}
+
+// Search
+
+export class Search {
+  /** Open a search. `read(name)` returns the bytes of a file, and `analyzerOf(description)` an analyzer. */
+  static async open(read, name, analyzerOf) {
+    const files = new Files(read);
+    const index = await files.open(name);
+    const part = async (record) =>
+      new (record.kind === "vectors" ? VectorsPart : TermsPart)(record, analyzerOf(await files.open(record.analyzer)), files);
+    return new Search(files, index, await Promise.all(index.parts.map(part)));
+  }
+
+  constructor(files, index, parts) {
+    Object.assign(this, { files, index, parts });
+    this.whole = parts.find((part) => part.words); // its terms are whole words
+    this.shown = this.whole ?? parts[0]; // its words are marked in texts
+    this.groups = index.vectors && new Groups(files, index.vectors, parts.filter((part) => part.kind === "vectors"));
+  }
+
+  /** The `k` best documents, best first; equal ones in the order of the index. `filters`: see `masks`. */
+  async find(text, { k = 10, fuzzy = true, prefix = false, filters = {}, facets = false, length = 200 } = {}) {
+    const added = await this.added(text, fuzzy, prefix);
+    const queries = await Promise.all(
+      this.parts.map((part) => (part.words ? part.query(text, added) : part.query(...this.inPieces(part, text, added)))),
+    );
+    const masks = await this.masks(filters);
+    const ranked = await this.ranked(queries, intersection(Object.values(masks)), k);
+    const shown = queries[this.parts.indexOf(this.shown)];
+    const result = async ({ document, score }) => {
+      const [title, url, body] = await this.text(document);
+      const why = this.why(queries, ranked, document);
+      return { document, score, title, url, snippet: this.snippet(body, shown, length), why };
+    };
+    return {
+      results: await Promise.all(ranked.best.map(result)),
+      total: ranked.total,
+      replaced: added.filter(({ origin }) => origin === "fuzzy").map(({ typed, word }) => [typed, word]),
+      facets: facets ? await this.facets(masks, ranked.matched) : {},
+    };
+  }
+
+  async ranked(queries, allowed, k) {
+    const scores = new Float64Array(this.index.documents);
+    const matched = new Uint8Array(scores.length);
+    const factors = queries.map(({ part, length }) => (this.index.mixture ? part.weight / part.deviation / (length ?? 1) : 1));
+    let windows = [];
+    let candidates = null;
+    queries.forEach((query, i) => {
+      if (!query.part.width || !query.terms.length) return;
+      query.part.sums(query, scores.length).forEach((sum, document) => {
+        if (sum && (!allowed || allowed[document])) matched[document] = 1;
+        scores[document] += factors[i] * (sum * query.unit + query.constant);
+      });
+    });
+    const lexical = matched.slice();
+    const total = sum(lexical);
+    const dense = queries.filter(({ part }) => !part.width);
+    if (dense.some(({ terms }) => terms.length)) {
+      dense.forEach((query) => (query.vector ??= new Float64Array(query.part.dimensions)));
+      const own = dense.map((query) => factors[queries.indexOf(query)] * query.unit);
+      const found = await this.groups.scan(dense, own, scores, allowed);
+      windows = found.windows;
+      candidates = found.documents.filter((document) => !allowed || allowed[document]);
+      for (const document of candidates) {
+        dense.forEach((_, i) => {
+          const window = windows[i].get(document);
+          if (!window) return;
+          scores[document] += own[i] * window.product;
+          matched[document] = 1;
+        });
+      }
+    }
+    candidates ??= scores.keys();
+    return { best: best(candidates, matched, scores, k), factors, windows, matched: total ? lexical : matched, total };
+  }
+
+  /** The score of a document as a sum over the terms of the query, in each part. */
+  why(queries, { factors, windows }, document) {
+    let dense = 0;
+    return queries.map((query, i) => {
+      const place = query.part.width ? document : windows[dense++]?.get(document);
+      const [sums, rest] = query.part.why(query, place);
+      const score = (sum) => factors[i] * sum * query.unit;
+      const terms = query.terms.map(({ term, origin, typed }, t) => ({ term, origin, typed, score: score(sums[t]) }));
+      const constant = score(rest) + factors[i] * query.constant;
+      return { part: query.part.name, terms: terms.filter((each) => each.score), constant };
+    });
+  }
+
+  async text(document) {
+    const { starts, files } = this.index.texts;
+    const after = starts.findIndex((start) => start > document);
+    const place = after < 0 ? starts.length - 1 : after - 1;
+    return (await this.files.open(named("texts", files[place])))[document - starts[place]];
+  }
+
+  // Words that are mistyped or unfinished
+
+  async added(text, fuzzy, prefix) {
+    const { whole } = this;
+    if (!whole || !(fuzzy || prefix)) return [];
+    const words = new Map();
+    for (const { token, start, end } of whole.placed(text)) {
+      const { spans = [] } = words.get(token) ?? {};
+      words.set(token, { typed: text.slice(start, end), spans: [...spans, [start, end]] });
+    }
+    const entries = await whole.shards.entries([...words.keys()]);
+    const documents = (token) => entries.get(token)?.documents.length ?? 0;
+    const added = [];
+    const add = (terms, total, rest) => {
+      for (const { term, word, documents, share = 1 } of terms) {
+        added.push({ term, word, share: (share * documents) / total, ...rest });
+      }
+    };
+    const last = lastWord(text);
+    if (prefix && last) {
+      const token = whole.tokens(last).at(-1) ?? "";
+      const beginning = token.length === last.length ? token : last.toLowerCase();
+      const terms = (await this.startingWith(beginning)).filter(({ term, kind }) => kind & 1 && term !== token);
+      const completed = mostFrequent(terms, MOST_TERMS);
+      const total = sum(completed.map((each) => each.documents)) + documents(token);
+      add(completed, total, { count: 1, origin: "prefix", typed: last });
+      if (completed.length) words.delete(token);
+    }
+    for (const [token, { typed, spans }] of fuzzy ? words : []) {
+      if (documents(token)) continue;
+      const similar = await this.similar(token, typed.toLowerCase());
+      add(similar, sum(similar.map((each) => each.documents)), { count: spans.length, origin: "fuzzy", typed, spans });
+    }
+    return added;
+  }
+
+  /** Words (kind 2) and terms (kind 1) of the index that begin with a prefix. */
+  async startingWith(prefix) {
+    return (await this.whole.words.startingWith(prefix)).flatMap(({ words, terms, documents, kinds }) =>
+      words
+        .map((word, i) => ({ word, term: terms[i] || word, documents: documents[i], kind: kinds[i] }))
+        .filter(({ word }) => word.startsWith(prefix)),
+    );
+  }
+
+  /** Terms with the nearest words, among those that begin with the first or second letter of a mistyped word. */
+  async similar(token, word) {
+    const most = Math.max(mostEdits(token), mostEdits(word));
+    if (!most || (await this.isWord(word))) return [];
+    let near = [];
+    for (const letter of new Set(word.slice(0, 2))) {
+      for (const each of await this.startingWith(letter)) {
+        const distance = edits(word, each.word, most);
+        if (distance <= most) near.push({ ...each, distance, share: 1 - distance / word.length });
+      }
+    }
+    const least = Math.min(...near.map(({ distance }) => distance));
+    near = near.filter(({ distance }) => distance === least);
+    return mostFrequent([...new Map(near.map((each) => [each.term, each])).values()], MOST_TERMS);
+  }
+
+  /** Whether a part of pieces has a word as a whole. Then it is no typo, though no document has it. */
+  async isWord(word) {
+    const pieces = this.parts.filter((part) => !part.words).map(async (part) => {
+      const tokens = part.tokens(word);
+      return tokens.length === 1 && (await part.shards.entries(tokens)).size > 0;
+    });
+    return (await Promise.all(pieces)).some(Boolean);
+  }
+
+  /** For a part of pieces: the text without mistyped words, and the pieces of the similar ones. */
+  inPieces(part, text, added) {
+    const similar = added.filter(({ origin }) => origin === "fuzzy");
+    let rest = text;
+    for (const [start, end] of similar.flatMap(({ spans }) => spans)) {
+      rest = rest.slice(0, start) + " ".repeat(end - start) + rest.slice(end);
+    }
+    return [rest, similar.flatMap((each) => part.tokens(each.word).map((term) => ({ ...each, term })))];
+  }
+
+  /** Texts in which the last word is completed. */
+  async completions(text) {
+    const last = lastWord(text);
+    if (!last || !this.whole) return [];
+    const words = (await this.startingWith(last.toLowerCase())).filter(({ kind }) => kind & 2);
+    return mostFrequent(words, MOST_TERMS).map(({ word }) => text.slice(0, text.length - last.length) + word);
+  }
+
+  // Filters
+
+  column({ file, type }) {
+    return this.files.open(file, ({ width, counts }, body) => {
+      if (type !== "values") return { numbers: new Float64Array(body) };
+      const codes = width === 1 ? new Uint8Array(body) : new Uint16Array(body);
+      let end = 0;
+      return { of: counts ? counts.map((count) => codes.subarray(end, (end += count))) : Array.from(codes, (code) => [code]) };
+    });
+  }
+
+  /** For each filtered field, which documents it allows: `{any: [value]}`, or `{from: number, to: number}`. */
+  async masks(filters) {
+    const masks = {};
+    for (const field of this.index.filters) {
+      const wanted = filters[field.field];
+      if (!wanted) continue;
+      const { numbers, of } = await this.column(field);
+      const { from = -Infinity, to = Infinity, any = [] } = wanted;
+      const codes = new Set(any.map((value) => field.values?.indexOf(value) + 1));
+      masks[field.field] = numbers
+        ? Uint8Array.from(numbers, (number) => number >= from && number <= to)
+        : Uint8Array.from(of, (own) => own.some((code) => code && codes.has(code)));
+    }
+    return masks;
+  }
+
+  /** Number of matches with each value of each field; the filter of a field does not change its own numbers. */
+  async facets(masks, matched) {
+    const facets = {};
+    for (const field of this.index.filters.filter(({ type }) => type === "values")) {
+      const { of } = await this.column(field);
+      const others = intersection(Object.keys(masks).filter((name) => name !== field.field).map((name) => masks[name]));
+      const counts = new Uint32Array(field.values.length + 1);
+      matched.forEach((is, document) => {
+        if (is && (!others || others[document])) for (const code of of[document]) counts[code]++;
+      });
+      facets[field.field] = field.values.map((value, i) => [value, counts[i + 1]]);
+    }
+    return facets;
+  }
+
+  // Excerpts
+
+  /** Excerpt of a text with the rarest words of a query, and the places of these words in it. */
+  snippet(body, { part, terms }, length) {
+    const rarity = ({ documents, row, size }) =>
+      row ? size * Math.sqrt(dot(row, row)) : Math.log(1 + (this.index.documents - documents.length + 0.5) / (documents.length + 0.5));
+    const weights = new Map(terms.map(({ term, entry }) => [term, rarity(entry)]));
+    const marks = part.placed(body.slice(0, LONGEST_TEXT)).filter(({ token }) => weights.has(token));
+    const [low, high] = passage(body, marks, weights, length);
+    const spans = marks.filter(({ start, end }) => start >= low && end <= high).map(({ start, end }) => [start - low, end - low]);
+    return { text: body.slice(low, high), spans, before: low, after: body.length - high };
+  }
+}
+
+/** Range of the passage with the largest sum of weights of different words; the beginning if it has 4/5 of that. */
+export function passage(text, marks, weights, length) {
+  if (text.length <= length) return [0, text.length];
+  const value = (start) => {
+    const within = marks.filter((mark) => mark.start >= start && mark.end <= start + length);
+    return sum([...new Set(within.map(({ token }) => token))].map((token) => weights.get(token)));
+  };
+  let [start, most] = [0, value(0) * 1.25];
+  for (const mark of marks) {
+    const own = mark.start > start + length / 4 || !start ? value(mark.start) : 0;
+    if (own > most) [start, most] = [mark.start, own];
+  }
+  const last = Math.max(start, ...marks.filter(({ end }) => end <= start + length && end > start).map(({ end }) => end));
+  let low = Math.max(0, Math.min(start - Math.floor((length - last + start) / 3), text.length - length));
+  if (low) low = Math.min(start, low + Math.max(0, text.slice(low).search(/\s/) + 1));
+  const end = text.slice(0, low + length + 1).search(/\s\S*$/);
+  return [low, low + length >= text.length ? text.length : end > low ? end : low + length];
+}
+
+/** The word at the end of a text, if it has two characters or more. */
+const lastWord = (text) => text.match(/[\p{L}\p{N}\p{M}_]{2,}$/u)?.[0];
+
+const mostFrequent = (terms, n) =>
+  terms.sort((a, b) => b.documents - a.documents || (a.word < b.word ? -1 : 1)).slice(0, n);
+
+const intersection = (masks) => masks.length && masks.reduce((a, b) => a.map((is, document) => is & b[document]));
+
+/** The `k` matching candidates with the largest scores; earlier candidates win ties. */
+export function best(candidates, matched, scores, k) {
+  const found = [];
+  for (const document of candidates) {
+    const score = scores[document];
+    if (!matched[document] || (found.length === k && score <= found[k - 1].score)) continue;
+    let place = found.length;
+    while (place > 0 && found[place - 1].score < score) place--;
+    found.splice(place, 0, { document, score });
+    found.length = Math.min(k, found.length);
+  }
+  return found;
+}
+
+export function mostEdits(word) {
+  if (word.length < 4 || word.length > 100 || /\p{Nd}/u.test(word)) return 0;
+  return word.length < 6 ? 1 : 2;
+}
+
+/** Insertions, deletions, substitutions and swaps of neighbours between two words, or a number above `most`. */
+export function edits(a, b, most) {
+  if (Math.abs(a.length - b.length) > most) return most + 1;
+  let before = [];
+  let last = [];
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length && Math.min(...row) <= most; i++) {
+    [before, last, row] = [last, row, [i]];
+    for (let j = 1; j <= b.length; j++) {
+      row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] !== b[j - 1]));
+      if (i > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 1);
+    }
+  }
+  return Math.min(...row) > most ? most + 1 : row[b.length];
+}
+
+// Messages
+
+async function read(url) {
+  const name = url.pathname.split("/").pop();
+  const response = await fetch(url).catch(() => {
+    throw new FileError(name, "no connection");
+  });
+  if (!response.ok) throw new FileError(name, `status ${response.status}`);
+  return response.arrayBuffer();
+}
+
+if (typeof WorkerGlobalScope !== "undefined") {
+  let latest = 0;
+  let opening = null;
+  const open = async ({ kit, index }) => {
+    const { analyzerOf } = await import(new URL(kit, self.location.href).href);
+    return Search.open((name) => read(new URL(name, self.location.href)), index, analyzerOf);
+  };
+  self.onmessage = async ({ data: { id, manifest, text, options } }) => {
+    latest = id;
+    try {
+      opening ??= open(manifest);
+      const search = await opening;
+      const completions = options.prefix ? await search.completions(text) : [];
+      if (id !== latest) return; // another query came
+      const found = await search.find(text, options);
+      if (id === latest) self.postMessage({ id, ...found, completions, filters: search.index.filters });
+    } catch (error) {
+      if (!(await opening?.catch(() => null))) opening = null;
+      self.postMessage({ id, error: error.message });
+    }
+  };
+}

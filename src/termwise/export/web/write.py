@@ -1,0 +1,201 @@
+"""Writing of a search folder; see `termwise.export.web`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from termwise._version import __version__
+from termwise.engine.query_encoder import query_weighting_of
+from termwise.errors import ParameterError
+from termwise.export.analyzer_description import describe_analyzer
+from termwise.export.source import ExportPart, ExportSource
+from termwise.export.web.attributes import filter_fields, write_filters
+from termwise.export.web.files import SCRIPT, SearchFiles
+from termwise.export.web.groups import write_groups, write_table
+from termwise.export.web.postings import write_postings
+from termwise.export.web.texts import Links, write_texts
+from termwise.export.web.words import write_words
+from termwise.fixes import Fix
+from termwise.kernels.retrieval import max_score
+from termwise.progress import Progress, no_progress
+from termwise.text.analyzer import unknown_token
+
+FORMAT = "termwise-web"
+VERSION = 1
+
+MOST_DOCUMENTS = 100_000
+"""Largest number of documents: postings of frequent words are fetched as a whole, and sums are kept for each document."""
+
+_COMMENT = re.compile(r"^\s*(?://.*|/\*\*.*\*/|/\*\*|\*.*)$")
+
+
+@dataclass(frozen=True)
+class WebSearch:
+    """What was written.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    documents, files, bytes : int
+        Number of documents and of files, and their bytes.
+    url, title : str
+        Where addresses and titles of the documents come from.
+    filters : tuple of str
+        Attributes that are filters.
+    """
+
+    path: Path
+    documents: int
+    files: int
+    bytes: int
+    url: str
+    title: str
+    filters: tuple[str, ...]
+
+
+def write_web(
+    source: ExportSource,
+    out: str | Path,
+    *,
+    url: str | None = None,
+    title: str | None = None,
+    filters: Sequence[str] | None = None,
+    base: str = "..",
+    progress: Progress = no_progress,
+) -> WebSearch:
+    """Write a folder of static files with which a page searches an index; see `termwise.export.web`.
+
+    Parameters
+    ----------
+    source : ExportSource
+        An index with stored texts, or a mixture with one, of at most `MOST_DOCUMENTS` documents.
+    out : str or Path
+        The folder: new, empty, or one with an earlier search, which is replaced.
+    url : str, optional
+        Source of the address of a document: the name of an attribute, or a pattern with ``{doc_id}`` and ``{ATTRIBUTE}``.
+        By default the first of the attributes ``url``, ``link``, ``href`` and ``path``, or else the identifier, if it
+        is a path or an address.
+    title : str, optional
+        Attribute with the title. By default ``title`` or ``name``, or else the first field or the first line of the
+        text.
+    filters : sequence of str, optional
+        Attributes that are filters. By default all that are not address or title and have few different values.
+    base : str, optional
+        What relative addresses are relative to: an address relative to the folder. By default the folder above.
+    progress : callable, optional
+
+    Raises
+    ------
+    ParameterError
+        If the index stores no texts, cuts documents into chunks, has float weights, an analyzer that the script does not
+        know, or too many documents, or if nothing gives addresses.
+    UnknownNameError
+        If the index has no such attribute.
+    ForeignFolderError
+        If the folder has other files.
+    """
+    _check(source)
+    links = Links.of(source, url, title)
+    fields = filter_fields(source, filters, {links.url, links.title})
+    analyzers = [describe_analyzer(part.part.backend.encoder.analyzer) for part in source.parts]
+    files = SearchFiles(Path(out))
+    parts = []
+    for number, (part, analyzer) in enumerate(zip(source.parts, analyzers, strict=True)):
+        described = _part(files, source, number, progress)
+        parts.append({**described, "analyzer": files.add_json("analyzer", analyzer)})
+    dense = [part for part in source.parts if part.kind == "dense"]
+    described_filters = write_filters(files, source, fields, chosen=filters is not None, progress=progress)
+    index = {
+        "documents": len(source),
+        "mixture": source.is_mixture,
+        "parts": parts,
+        "vectors": write_groups(files, source, dense, progress) if dense else None,
+        "texts": write_texts(files, source, links, progress),
+        "filters": described_filters,
+    }
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "written_by": f"termwise {__version__}",
+        "base": base,
+        "index": files.add_json("index", index),
+        "worker": files.add("worker", script("worker.js"), "js"),
+        "kit": files.add("kit", _shortened(_read("kit", "query_kit.js")), "js"),
+    }
+    files.finish(script(SCRIPT), manifest)
+    return WebSearch(
+        files.path,
+        len(source),
+        files.count,
+        files.bytes,
+        links.url,
+        links.title,
+        tuple(each["field"] for each in described_filters),
+    )
+
+
+def _check(source: ExportSource) -> None:
+    source.index.check_not_cut("a search without a server")
+    if not source.has_texts:
+        raise ParameterError(
+            "the index stores no texts, which titles and excerpts of results are taken from",
+            facts=[("index", source.path)],
+            fixes=[Fix.build(store_text=True)],
+        )
+    if len(source) > MOST_DOCUMENTS:
+        raise ParameterError(
+            "the collection is too large to be searched in a browser",
+            facts=[("documents", len(source)), ("at most", MOST_DOCUMENTS)],
+            fixes=["run a service", "index a part of the documents"],
+        )
+    for part in source.parts:
+        if part.kind == "sparse" and not part.is_exact_integer:
+            raise ParameterError(
+                "the weights of a part are not quantised, so it has no postings",
+                facts=[("index", part.index.path)],
+                fixes=["build the index with quantised weights"],
+            )
+
+
+def _part(files: SearchFiles, source: ExportSource, number: int, progress: Progress) -> dict[str, Any]:
+    part = source.parts[number]
+    analyzer = part.part.backend.encoder.analyzer
+    described: dict[str, Any] = {
+        "name": part.name,
+        "kind": "terms" if part.kind == "sparse" else "vectors",
+        "weight": part.part.weight if source.is_mixture else 1,
+        "deviation": part.scale or 1,
+        "weighting": query_weighting_of(part.index),
+        "unknown": unknown_token(analyzer),
+    }
+    if part.kind == "dense":
+        return described | write_table(files, part, progress)
+    described |= write_postings(files, source, number, progress)
+    described |= {"limit": max_score(len(source))}
+    if _has_whole_words(part):
+        described["words"] = write_words(files, source, part, progress)
+    return described
+
+
+def _has_whole_words(part: ExportPart) -> bool:
+    return part.part.backend.similar_terms is not None
+
+
+def script(name: str) -> bytes:
+    """Return a script as it is written: without comments and indentation."""
+    return _shortened(_read("web", "script", name))
+
+
+def _read(*names: str) -> str:
+    return resources.files("termwise.export").joinpath(*names).read_text("utf-8")
+
+
+def _shortened(text: str) -> bytes:
+    lines = (line.strip() for line in text.splitlines() if not _COMMENT.match(line))
+    return ("\n".join(line for line in lines if line) + "\n").encode()
