@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +13,10 @@ from termwise.errors import ParameterError
 from termwise.export.analyzer_description import describe_analyzer
 from termwise.export.source import ExportPart, ExportSource
 from termwise.export.web.attributes import filter_fields, write_filters
-from termwise.export.web.files import SCRIPT, SearchFiles
+from termwise.export.web.files import SearchFiles
 from termwise.export.web.groups import write_groups, write_table
 from termwise.export.web.postings import write_postings
+from termwise.export.web.scripts import analyzer_script, element_script, worker_script
 from termwise.export.web.texts import Links, write_texts
 from termwise.export.web.words import write_words
 from termwise.fixes import Fix
@@ -30,8 +29,6 @@ VERSION = 1
 
 MOST_DOCUMENTS = 100_000
 """Largest number of documents: postings of frequent words are fetched as a whole, and sums are kept for each document."""
-
-_COMMENT = re.compile(r"^\s*(?://.*|/\*\*.*\*/|/\*\*|\*.*)$")
 
 
 @dataclass(frozen=True)
@@ -125,10 +122,10 @@ def write_web(
         "written_by": f"termwise {__version__}",
         "base": base,
         "index": files.add_json("index", index),
-        "worker": files.add("worker", script("worker.js"), "js"),
-        "kit": files.add("kit", _shortened(_read("kit", "query_kit.js")), "js"),
+        "worker": files.add("worker", worker_script(vectors=bool(dense)), "js"),
+        "kit": files.add("kit", analyzer_script(analyzers), "js"),
     }
-    files.finish(script(SCRIPT), manifest)
+    files.finish(element_script(), manifest)
     return WebSearch(
         files.path,
         len(source),
@@ -185,17 +182,3 @@ def _part(files: SearchFiles, source: ExportSource, number: int, progress: Progr
 
 def _has_whole_words(part: ExportPart) -> bool:
     return part.part.backend.similar_terms is not None
-
-
-def script(name: str) -> bytes:
-    """Return a script as it is written: without comments and indentation."""
-    return _shortened(_read("web", "script", name))
-
-
-def _read(*names: str) -> str:
-    return resources.files("termwise.export").joinpath(*names).read_text("utf-8")
-
-
-def _shortened(text: str) -> bytes:
-    lines = (line.strip() for line in text.splitlines() if not _COMMENT.match(line))
-    return ("\n".join(line for line in lines if line) + "\n").encode()
