@@ -75,15 +75,10 @@ def write_filters(
                 )
             continue
         values = sorted(counts, key=lambda value: (-counts[value], value))
-        codes = {value: code for code, value in enumerate(values, 1)}
-        width = 1 if len(values) < 255 else 2
-        header: dict[str, Any] = {"width": width}
-        if kind == "keywords":
-            header["counts"] = [len(row) for row in rows]
-            numbers_of = [codes[value] for row in rows for value in row]
-        else:
-            numbers_of = [codes[row[0]] if row else 0 for row in rows]
-        file = files.add_shard("filter", header, np.array(numbers_of, dtype=f"<u{width}").tobytes())
+        codes = {value: code for code, value in enumerate(values)}
+        numbers_of = np.array([codes[value] for row in rows for value in row], dtype="<u2")
+        header = {"counts": [len(row) for row in rows]}
+        file = files.add_shard("filter", header, numbers_of.tobytes())
         found.append({"field": field, "type": "values", "file": file, "values": values})
     return found
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from termwise.export.source import ExportPart, ExportSource
 from termwise.export.web.files import SearchFiles, short_names
 from termwise.export.web.postings import utf16_key
+from termwise.index.segment import concatenated_ranges
 from termwise.progress import Progress
 from termwise.vectors import DocumentVectors
 
@@ -48,28 +49,26 @@ def write_groups(
     names = []
     for number, documents in enumerate(groups):
         owners[documents] = number
-        windows, arrays = [], []
+        window_owners, arrays = [], []
         for each in vectors:
             counts = np.diff(each.indptr)[documents]
-            rows = np.concatenate([np.arange(each.indptr[d], each.indptr[d + 1]) for d in documents])
-            windows.append(counts.tolist())
+            rows = concatenated_ranges(each.indptr[documents], counts)
+            window_owners.append(np.repeat(documents, counts).tolist())
             arrays += [each.scales[rows].astype("<f4").tobytes(), each.rows[rows].tobytes()]
-        header = {"documents": documents.tolist(), "windows": windows}
+        header = {"documents": documents.tolist(), "owners": window_owners}
         names.append(files.add_shard("vectors", header, *arrays))
         progress("write vectors", number + 1, len(groups))
-    width = 2 if len(groups) < 1 << 16 else 4
-    arrays = [owners.astype(f"<u{width}").tobytes()]
+    arrays = [owners.astype("<u4").tobytes()]
     for mean in means:
         centres = np.stack([mean[documents].mean(axis=0) for documents in parents])
         centre = DocumentVectors.of(np.arange(len(parents) + 1), centres)
         arrays += [centre.scales.astype("<f4").tobytes(), centre.rows.tobytes()]
     header = {
-        "width": width,
+        "documents": len(source),
         "count": len(parents),
         "parents": [number for number, each in enumerate(nested) for _ in each],
     }
     return {
-        "documents": len(source),
         "centres": files.add_shard("centres", header, *arrays),
         "files": short_names(names),
         "most": MOST_READ,

@@ -41,7 +41,7 @@ def write_postings(
     used = np.flatnonzero(counts)
     tokens = part.index.vocabulary.tokens(used.astype(np.int64))
     places = sorted(range(len(used)), key=lambda place: utf16_key(tokens[place]))
-    width = 1 if int(impacts.max(initial=0)) < 1 << 8 else 2 if int(impacts.max()) < 1 << 16 else 4
+    width = 1 if int(impacts.max(initial=0)) < 1 << 8 else 4
     extra = _numbers_of_terms(part, used)
     firsts, names = [], []
     for shard in _shards(places, tokens, counts[used], width):

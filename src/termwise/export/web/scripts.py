@@ -12,6 +12,12 @@ MOST_BYTES = 40_000
 
 _COMMENT = re.compile(r"^\s*(?://.*|/\*\*.*\*/|/\*\*|\*.*)$")
 
+_LITERAL = re.compile(r"[\"'`/]")
+"""What a line with a string, a pattern or a comment has."""
+
+_SPACED = re.compile(r" ?(=>|&&|\|\||\?\?=?|[=!]==|[<>]=|[-+*]=|[=,;:{}()<>]) ?")
+"""Signs that need no spaces around them."""
+
 _STANDARD = ("standardWords", "matchesAt", "shortened", "fitting")
 
 _ONLY_FOR_TOKENIZERS = {
@@ -55,12 +61,14 @@ def _read(*names: str) -> str:
 
 
 def _written(text: str, left_out: Collection[str]) -> bytes:
-    """Return a script without comments, indentation, and the contents of some functions and classes.
+    """Return a script without comments, needless spaces, and the contents of some functions and classes.
+
+    Only lines without quotes and slashes lose the spaces inside them.
 
     Examples
     --------
     >>> _written("// A comment.\\nclass A {\\n  b() {}\\n}\\nfunction c() {\\n  return 1;\\n}\\n", ["c"])
-    b'class A {\\nb() {}\\n}\\nfunction c() {}\\n'
+    b'class A{\\nb(){}\\n}\\nfunction c(){}\\n'
     """
     for name in left_out:
         text, count = re.subn(
@@ -71,4 +79,5 @@ def _written(text: str, left_out: Collection[str]) -> bytes:
         )
         assert count == 1, f"{name} is defined once"
     lines = (line.strip() for line in text.splitlines() if not _COMMENT.match(line))
-    return ("\n".join(line for line in lines if line) + "\n").encode()
+    short = (line if _LITERAL.search(line) else _SPACED.sub(r"\1", line) for line in lines if line)
+    return ("\n".join(short) + "\n").encode()

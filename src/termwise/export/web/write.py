@@ -165,7 +165,7 @@ def _part(files: SearchFiles, source: ExportSource, number: int, progress: Progr
     analyzer = part.part.backend.encoder.analyzer
     described: dict[str, Any] = {
         "name": part.name,
-        "kind": "terms" if part.kind == "sparse" else "vectors",
+        "kind": "terms" if part.kind == "sparse" else "table",
         "weight": part.part.weight if source.is_mixture else 1,
         "deviation": part.scale or 1,
         "weighting": query_weighting_of(part.index),

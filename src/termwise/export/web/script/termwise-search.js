@@ -178,7 +178,7 @@ class TermwiseSearch extends HTMLElement {
     }
     this.sets = filters;
     for (const set of this.choices.querySelectorAll("fieldset")) {
-      facets[set.dataset.field]?.forEach(([, count], i) => (set.children[i + 1].lastChild.textContent = `(${count})`));
+      facets[set.dataset.field]?.forEach((count, i) => (set.children[i + 1].lastChild.textContent = `(${count})`));
     }
   }
 

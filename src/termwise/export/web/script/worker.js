@@ -7,13 +7,6 @@ const MOST_TERMS = 5; // similar terms of a word, and terms that complete a word
 const LONGEST_TEXT = 1e5; // characters in which the words of a query are looked for
 const QUERY_BITS = 12; // bits of the largest query weight if weights are rounded
 
-export class FileError extends Error {
-  constructor(file, reason) {
-    super(`${file}: ${reason}`);
-    this.file = file;
-  }
-}
-
 /** Files of the folder, each read once. `read(name)` returns the bytes of a file. What fails can be read again. */
 class Files {
   constructor(read) {
@@ -41,12 +34,18 @@ class Files {
       const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, start, end - start)));
       return decode ? decode(header, data.slice(end)) : header;
     } catch {
-      throw new FileError(name, "damaged");
+      throw new Error(`${name}: damaged`);
     }
   }
 }
 
 const named = (kind, hash) => `${kind}-${hash}.bin`;
+
+/** Place of the last one of ascending values that is not above a value; -1 without one. */
+function lastUpTo(values, value) {
+  const next = values.findIndex((each) => each > value);
+  return (next < 0 ? values.length : next) - 1;
+}
 
 /** Entries of sorted strings in several files; `firsts` has the first string of each. The order is that of UTF-16. */
 class Shards {
@@ -54,17 +53,12 @@ class Shards {
     Object.assign(this, { firsts, open: (place) => files.open(named(kind, hashes[place]), decode) });
   }
 
-  place(string) {
-    const place = this.firsts.findIndex((first) => first > string);
-    return (place < 0 ? this.firsts.length : place) - 1;
-  }
-
   /** Map of those strings that have an entry. */
   async entries(strings) {
     const found = new Map();
     const find = async (string) => {
-      const place = this.place(string);
-      const entry = place < 0 ? undefined : (await this.open(place)).get(string);
+      const place = lastUpTo(this.firsts, string);
+      const entry = place >= 0 && (await this.open(place)).get(string);
       if (entry) found.set(string, entry);
     };
     await Promise.all(strings.map(find));
@@ -73,9 +67,8 @@ class Shards {
 
   /** Shards that can have strings with a prefix. */
   startingWith(prefix) {
-    const first = Math.max(0, this.place(prefix));
-    const count = this.place(prefix + "\uffff") + 1 - first;
-    return Promise.all(Array.from({ length: Math.max(0, count) }, (_, i) => this.open(first + i)));
+    const [first, last] = [prefix, prefix + "\uffff"].map((string) => lastUpTo(this.firsts, string));
+    return Promise.all(this.firsts.flatMap((_, i) => (i >= first && i <= last ? [this.open(i)] : [])));
   }
 }
 
@@ -86,19 +79,19 @@ const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 /** Rounds to the nearest whole number, halves to the even one. */
 export const rint = (x) => (x % 1 === 0.5 ? 2 * Math.round(x / 2) : Math.round(x));
 
-/** Smallest e with x < 2 ** e. */
-function exponent(x) {
-  let e = Math.floor(Math.log2(x)) + 1;
-  while (x >= 2 ** e) e++;
-  while (x < 2 ** (e - 1)) e--;
-  return e;
+/** Smallest power of two above a number. */
+function powerAbove(x) {
+  let power = 1;
+  while (power <= x) power *= 2;
+  while (power / 2 > x) power /= 2;
+  return power;
 }
 
 /** Unit of query weights: 1 if they are whole, or a power of two. With a `limit`, the last weight is that of a bias. */
 export function queryScale(weights, limit, biasBits) {
   if (weights.every(Number.isInteger)) return 1;
   const terms = limit ? weights.slice(0, -1) : weights;
-  const scale = 2 ** (exponent(Math.max(...terms)) - QUERY_BITS);
+  const scale = powerAbove(Math.max(...terms)) / 2 ** QUERY_BITS;
   if (!limit) return scale;
   const largest = (sum(terms) * 255 * 2 ** biasBits + weights.at(-1) * 65535) / scale;
   return scale * 2 ** Math.max(0, Math.ceil(Math.log2(largest / limit)) + 1);
@@ -108,8 +101,8 @@ const units = (weight, scale) => Math.max(1, rint(weight / scale));
 
 /** One index: its analyzer, and the weights of the tokens of a query. */
 class Part {
-  constructor(record, analyzer, shards) {
-    Object.assign(this, record, { analyzer, shards });
+  constructor(record, analyzer, files, decode) {
+    Object.assign(this, record, { analyzer, files, shards: new Shards(files, record.kind, record.terms, decode) });
   }
 
   tokens(text) {
@@ -164,9 +157,10 @@ class Part {
 /** Term weights: the score of a document is a sum over its postings. */
 class TermsPart extends Part {
   constructor(record, analyzer, files) {
-    super(record, analyzer, new Shards(files, "terms", record.terms, (header, body) => postings(header, body, record.width)));
-    this.files = files;
-    this.words = record.words && new Shards(files, "words", record.words, (header) => header);
+    super(record, analyzer, files, (header, body) => postings(header, body, record.width));
+    this.words = record.words && new Shards(files, "words", record.words, ({ words, terms, documents, kinds }) =>
+      words.map((word, i) => ({ word, term: terms[i] || word, documents: documents[i], kind: kinds[i] })),
+    );
   }
 
   async finish(query) {
@@ -204,7 +198,7 @@ function postings({ terms, counts, factors, weights, floors }, body, width) {
       documents[place++] = document += bytes[at++] * shift;
     }
   }
-  const impacts = new { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array }[width](body.slice(at));
+  const impacts = new (width === 1 ? Uint8Array : Uint32Array)(body.slice(at));
   place = 0;
   return new Map(
     terms.map((term, i) => {
@@ -225,7 +219,7 @@ class VectorsPart extends Part {
       const row = (i) => rows.subarray(i * record.dimensions, (i + 1) * record.dimensions);
       return new Map(terms.map((term, i) => [term, { size: 2 ** shifts[i], row: row(i) }]));
     };
-    super(record, analyzer, new Shards(files, "table", record.terms, decode));
+    super(record, analyzer, files, decode);
   }
 
   finish(query) {
@@ -270,10 +264,11 @@ class Groups {
     const { files, most, centres } = this.record;
     let chosen = files.map((_, group) => group);
     if (files.length > most) {
-      const { groups, parents, parts } = await this.files.open(centres, ({ parents, count, width }, body) => {
-        const groups = width === 2 ? new Uint16Array(body, 0, this.record.documents) : new Uint32Array(body, 0, this.record.documents);
-        return { groups, parents, parts: this.rows(body, groups.byteLength, this.parts.map(() => count)) };
-      });
+      const { groups, parents, parts } = await this.files.open(centres, ({ parents, documents, count }, body) => ({
+        groups: new Uint32Array(body, 0, documents),
+        parents,
+        parts: this.rows(body, 4 * documents, this.parts.map(() => count)),
+      }));
       const best = new Float64Array(files.length).fill(-Infinity);
       groups.forEach((group, document) => {
         if (!allowed || allowed[document]) best[group] = Math.max(best[group], others[document]);
@@ -285,25 +280,21 @@ class Groups {
       chosen = chosen.filter((group) => best[group] > -Infinity).sort((a, b) => best[b] - best[a]).slice(0, most);
     }
     const open = (group) =>
-      this.files.open(named("vectors", files[group]), ({ documents, windows }, body) => ({
-        documents,
-        windows,
-        parts: this.rows(body, 0, windows.map(sum)),
-      }));
+      this.files.open(named("vectors", files[group]), ({ documents, owners }, body) => {
+        const parts = this.rows(body, 0, owners.map(({ length }) => length));
+        return { documents, owners, parts };
+      });
     const windows = queries.map(() => new Map());
     const documents = [];
     for (const group of await Promise.all(chosen.map(open))) {
       documents.push(...group.documents);
       queries.forEach(({ vector }, i) => {
         const { scales, rows } = group.parts[i];
-        let window = 0;
-        group.documents.forEach((document, place) => {
-          for (const end = window + group.windows[i][place]; window < end; window++) {
-            const [start, scale] = [window * vector.length, scales[window]];
-            const product = dot(vector, rows, start) * scale;
-            const best = windows[i].get(document);
-            if (!best || product > best.product) windows[i].set(document, { product, start, rows, scale });
-          }
+        group.owners[i].forEach((document, window) => {
+          const [start, scale] = [window * vector.length, scales[window]];
+          const product = dot(vector, rows, start) * scale;
+          const best = windows[i].get(document);
+          if (!best || product > best.product) windows[i].set(document, { product, start, rows, scale });
         });
       });
     }
@@ -319,7 +310,7 @@ export class Search {
     const files = new Files(read);
     const index = await files.open(name);
     const part = async (record) =>
-      new (record.kind === "vectors" ? VectorsPart : TermsPart)(record, analyzerOf(await files.open(record.analyzer)), files);
+      new (record.kind === "table" ? VectorsPart : TermsPart)(record, analyzerOf(await files.open(record.analyzer)), files);
     return new Search(files, index, await Promise.all(index.parts.map(part)));
   }
 
@@ -327,7 +318,7 @@ export class Search {
     Object.assign(this, { files, index, parts });
     this.whole = parts.find((part) => part.words); // its terms are whole words
     this.shown = this.whole ?? parts[0]; // its words are marked in texts
-    this.groups = index.vectors && new Groups(files, index.vectors, parts.filter((part) => part.kind === "vectors"));
+    this.groups = index.vectors && new Groups(files, index.vectors, parts.filter((part) => part.kind === "table"));
   }
 
   /** The `k` best documents, best first; equal ones in the order of the index. `filters`: see `masks`. */
@@ -357,7 +348,7 @@ export class Search {
     const matched = new Uint8Array(scores.length);
     const factors = queries.map(({ part, length }) => (this.index.mixture ? part.weight / part.deviation / (length ?? 1) : 1));
     let windows = [];
-    let candidates = null;
+    let candidates = scores.keys();
     queries.forEach((query, i) => {
       if (!query.part.width || !query.terms.length) return;
       query.part.sums(query, scores.length).forEach((sum, document) => {
@@ -375,15 +366,13 @@ export class Search {
       windows = found.windows;
       candidates = found.documents.filter((document) => !allowed || allowed[document]);
       for (const document of candidates) {
-        dense.forEach((_, i) => {
+        own.forEach((factor, i) => {
           const window = windows[i].get(document);
-          if (!window) return;
-          scores[document] += own[i] * window.product;
-          matched[document] = 1;
+          if (window) matched[document] = 1;
+          scores[document] += factor * (window?.product ?? 0);
         });
       }
     }
-    candidates ??= scores.keys();
     return { best: best(candidates, matched, scores, k), factors, windows, matched: total ? lexical : matched, total };
   }
 
@@ -402,8 +391,7 @@ export class Search {
 
   async text(document) {
     const { starts, files } = this.index.texts;
-    const after = starts.findIndex((start) => start > document);
-    const place = after < 0 ? starts.length - 1 : after - 1;
+    const place = lastUpTo(starts, document);
     return (await this.files.open(named("texts", files[place])))[document - starts[place]];
   }
 
@@ -430,7 +418,7 @@ export class Search {
       const token = whole.tokens(last).at(-1) ?? "";
       const beginning = token.length === last.length ? token : last.toLowerCase();
       const terms = (await this.startingWith(beginning)).filter(({ term, kind }) => kind & 1 && term !== token);
-      const completed = mostFrequent(terms, MOST_TERMS);
+      const completed = mostFrequent(terms);
       const total = sum(completed.map((each) => each.documents)) + documents(token);
       add(completed, total, { count: 1, origin: "prefix", typed: last });
       if (completed.length) words.delete(token);
@@ -445,36 +433,32 @@ export class Search {
 
   /** Words (kind 2) and terms (kind 1) of the index that begin with a prefix. */
   async startingWith(prefix) {
-    return (await this.whole.words.startingWith(prefix)).flatMap(({ words, terms, documents, kinds }) =>
-      words
-        .map((word, i) => ({ word, term: terms[i] || word, documents: documents[i], kind: kinds[i] }))
-        .filter(({ word }) => word.startsWith(prefix)),
-    );
+    return (await this.whole.words.startingWith(prefix)).flat().filter(({ word }) => word.startsWith(prefix));
   }
 
   /** Terms with the nearest words, among those that begin with the first or second letter of a mistyped word. */
   async similar(token, word) {
     const most = Math.max(mostEdits(token), mostEdits(word));
     if (!most || (await this.isWord(word))) return [];
-    let near = [];
+    let near = new Map();
+    let least = most;
     for (const letter of new Set(word.slice(0, 2))) {
       for (const each of await this.startingWith(letter)) {
-        const distance = edits(word, each.word, most);
-        if (distance <= most) near.push({ ...each, distance, share: 1 - distance / word.length });
+        const distance = edits(word, each.word, least);
+        if (distance < least) near = new Map();
+        if (distance <= least) near.set(each.term, { ...each, share: 1 - distance / word.length });
+        least = Math.min(least, distance);
       }
     }
-    const least = Math.min(...near.map(({ distance }) => distance));
-    near = near.filter(({ distance }) => distance === least);
-    return mostFrequent([...new Map(near.map((each) => [each.term, each])).values()], MOST_TERMS);
+    return mostFrequent([...near.values()]);
   }
 
   /** Whether a part of pieces has a word as a whole. Then it is no typo, though no document has it. */
   async isWord(word) {
-    const pieces = this.parts.filter((part) => !part.words).map(async (part) => {
-      const tokens = part.tokens(word);
-      return tokens.length === 1 && (await part.shards.entries(tokens)).size > 0;
-    });
-    return (await Promise.all(pieces)).some(Boolean);
+    for (const part of this.parts) {
+      const tokens = part.words ? [] : part.tokens(word);
+      if (tokens.length === 1 && (await part.shards.entries(tokens)).size) return true;
+    }
   }
 
   /** For a part of pieces: the text without mistyped words, and the pieces of the similar ones. */
@@ -492,17 +476,16 @@ export class Search {
     const last = lastWord(text);
     if (!last || !this.whole) return [];
     const words = (await this.startingWith(last.toLowerCase())).filter(({ kind }) => kind & 2);
-    return mostFrequent(words, MOST_TERMS).map(({ word }) => text.slice(0, text.length - last.length) + word);
+    return mostFrequent(words).map(({ word }) => text.slice(0, text.length - last.length) + word);
   }
 
   // Filters
 
   column({ file, type }) {
-    return this.files.open(file, ({ width, counts }, body) => {
-      if (type !== "values") return { numbers: new Float64Array(body) };
-      const codes = width === 1 ? new Uint8Array(body) : new Uint16Array(body);
+    return this.files.open(file, ({ counts }, body) => {
+      if (type !== "values") return new Float64Array(body);
       let end = 0;
-      return { of: counts ? counts.map((count) => codes.subarray(end, (end += count))) : Array.from(codes, (code) => [code]) };
+      return counts.map((count) => new Uint16Array(body, 2 * end, (end += count) && count));
     });
   }
 
@@ -512,12 +495,10 @@ export class Search {
     for (const field of this.index.filters) {
       const wanted = filters[field.field];
       if (!wanted) continue;
-      const { numbers, of } = await this.column(field);
-      const { from = -Infinity, to = Infinity, any = [] } = wanted;
-      const codes = new Set(any.map((value) => field.values?.indexOf(value) + 1));
-      masks[field.field] = numbers
-        ? Uint8Array.from(numbers, (number) => number >= from && number <= to)
-        : Uint8Array.from(of, (own) => own.some((code) => code && codes.has(code)));
+      const { from = -Infinity, to = Infinity, any } = wanted;
+      const codes = any?.map((value) => field.values.indexOf(value));
+      const allows = any ? (own) => own.some((code) => codes.includes(code)) : (number) => number >= from && number <= to;
+      masks[field.field] = Uint8Array.from(await this.column(field), allows);
     }
     return masks;
   }
@@ -526,13 +507,13 @@ export class Search {
   async facets(masks, matched) {
     const facets = {};
     for (const field of this.index.filters.filter(({ type }) => type === "values")) {
-      const { of } = await this.column(field);
+      const column = await this.column(field);
       const others = intersection(Object.keys(masks).filter((name) => name !== field.field).map((name) => masks[name]));
-      const counts = new Uint32Array(field.values.length + 1);
+      const counts = field.values.map(() => 0);
       matched.forEach((is, document) => {
-        if (is && (!others || others[document])) for (const code of of[document]) counts[code]++;
+        if (is && (!others || others[document])) column[document].forEach((code) => counts[code]++);
       });
-      facets[field.field] = field.values.map((value, i) => [value, counts[i + 1]]);
+      facets[field.field] = counts;
     }
     return facets;
   }
@@ -554,27 +535,22 @@ export class Search {
 /** Range of the passage with the largest sum of weights of different words; the beginning if it has 4/5 of that. */
 export function passage(text, marks, weights, length) {
   if (text.length <= length) return [0, text.length];
-  const value = (start) => {
-    const within = marks.filter((mark) => mark.start >= start && mark.end <= start + length);
-    return sum([...new Set(within.map(({ token }) => token))].map((token) => weights.get(token)));
-  };
-  let [start, most] = [0, value(0) * 1.25];
-  for (const mark of marks) {
-    const own = mark.start > start + length / 4 || !start ? value(mark.start) : 0;
-    if (own > most) [start, most] = [mark.start, own];
-  }
-  const last = Math.max(start, ...marks.filter(({ end }) => end <= start + length && end > start).map(({ end }) => end));
-  let low = Math.max(0, Math.min(start - Math.floor((length - last + start) / 3), text.length - length));
-  if (low) low = Math.min(start, low + Math.max(0, text.slice(low).search(/\s/) + 1));
+  const within = (from) => marks.filter(({ start, end }) => start >= from && end <= from + length);
+  const value = (from) => sum([...new Set(within(from).map(({ token }) => token))].map((token) => weights.get(token)));
+  let [first, most] = [0, value(0) * 1.25];
+  for (const { start } of marks) if (value(start) > most) [first, most] = [start, value(start)];
+  const last = within(first).at(-1)?.end ?? first;
+  let low = Math.max(0, Math.min(first - Math.floor((length - last + first) / 3), text.length - length));
+  if (low) low = Math.min(first, low + text.slice(low).search(/\s/) + 1);
   const end = text.slice(0, low + length + 1).search(/\s\S*$/);
-  return [low, low + length >= text.length ? text.length : end > low ? end : low + length];
+  return [low, low + length >= text.length || end <= low ? low + length : end];
 }
 
 /** The word at the end of a text, if it has two characters or more. */
 const lastWord = (text) => text.match(/[\p{L}\p{N}\p{M}_]{2,}$/u)?.[0];
 
-const mostFrequent = (terms, n) =>
-  terms.sort((a, b) => b.documents - a.documents || (a.word < b.word ? -1 : 1)).slice(0, n);
+const mostFrequent = (terms) =>
+  terms.sort((a, b) => b.documents - a.documents || (a.word < b.word ? -1 : 1)).slice(0, MOST_TERMS);
 
 const intersection = (masks) => masks.length && masks.reduce((a, b) => a.map((is, document) => is & b[document]));
 
@@ -615,12 +591,9 @@ export function edits(a, b, most) {
 
 // Messages
 
-async function read(url) {
-  const name = url.pathname.split("/").pop();
-  const response = await fetch(url).catch(() => {
-    throw new FileError(name, "no connection");
-  });
-  if (!response.ok) throw new FileError(name, `status ${response.status}`);
+async function read(name) {
+  const response = await fetch(new URL(name, self.location)).catch(() => ({ status: "no connection" }));
+  if (!response.ok) throw new Error(`${name}: ${response.status}`);
   return response.arrayBuffer();
 }
 
@@ -628,8 +601,8 @@ if (typeof WorkerGlobalScope !== "undefined") {
   let latest = 0;
   let opening = null;
   const open = async ({ kit, index }) => {
-    const { analyzerOf } = await import(new URL(kit, self.location.href).href);
-    return Search.open((name) => read(new URL(name, self.location.href)), index, analyzerOf);
+    const { analyzerOf } = await import(new URL(kit, self.location).href);
+    return Search.open(read, index, analyzerOf);
   };
   self.onmessage = async ({ data: { id, manifest, text, options } }) => {
     latest = id;
