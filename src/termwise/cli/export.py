@@ -98,6 +98,12 @@ def command(
         if "folder" in made:
             note(f"next: python {quote(str(out / 'client.py'))} update {quote(str(out / made['folder']))}")
         return
+    if "include" in made:
+        print_text(
+            f"{out}: {counted(made['documents'], 'document')}, {human_bytes(made['bytes'])}, {seconds:.1f} s"
+        )
+        note(f"next: add this line to a page beside the folder: {made['include']}")
+        return
     size = sum(file["bytes"] for file in made["files"].values())
     print_text(f"{out}: {counted(made['documents'], 'document')}, {human_bytes(size)}, {seconds:.1f} s")
     if target_class(to).engine:

@@ -13,7 +13,7 @@ from termwise.export.folder import ExportFolder
 from termwise.export.linear_form import measured_scales
 from termwise.export.readme import readme
 from termwise.export.source import ExportSource
-from termwise.export.target import Target
+from termwise.export.target import Publisher, Target
 from termwise.export.targets.registry import target_class
 from termwise.filters import Filter
 from termwise.filters.evaluation import as_filter
@@ -135,6 +135,14 @@ def export_index(
         scales = measured_scales(searcher, queries)
     source = ExportSource(searcher, scales=scales)
     target.check(source)
+    if isinstance(target, Publisher):
+        if since is not None:
+            raise ParameterError(
+                f"the target {target.name} has no export of changes: it is written as a whole",
+                facts=[("since", since)],
+                fixes=[Fix.omit("since")],
+            )
+        return target.publish(source, Path(out), progress)
     if since is not None:
         return ChangedRows.of(source, target, Path(out), since).write(progress)
     folder = ExportFolder(Path(out), {"target": target.name, **identity(source, target)}, overwrite=overwrite)

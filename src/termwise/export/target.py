@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Protocol
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from termwise.attributes import Schema
 from termwise.errors import ParameterError
@@ -90,6 +91,14 @@ class Target(Protocol):
 
     def filter(self, filter: Filter, schema: Schema) -> Any:
         """Return a filter in the form of the target; raise `ParameterError` if it has none."""
+
+
+@runtime_checkable
+class Publisher(Protocol):
+    """Target that writes a folder of its own form, in place of `Target.write`."""
+
+    def publish(self, source: ExportSource, out: Path, progress: Progress) -> dict[str, Any]:
+        """Write the folder, or replace what an earlier call wrote; return what was written."""
 
 
 def pieces(

@@ -22,6 +22,7 @@ TARGETS: dict[str, tuple[str, str]] = {
     "qdrant": ("qdrant", "Qdrant"),
     "sqlite": ("sqlite", "Sqlite"),
     "vespa": ("vespa", "Vespa"),
+    "web": ("web", "Web"),
 }
 """Module and class of each target by name."""
 

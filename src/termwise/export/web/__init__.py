@@ -20,16 +20,16 @@
 A ``.bin`` file is a gzip stream, whatever the server does. It has JSON, or a shard: the length of a header in 4 bytes
 (little-endian), the header as JSON, and numbers.
 
-A query of an index of term weights reads ``search.json``, the script, ``index``, the analyzer, one shard of postings for
-each term, and the texts of the results. Scores are those of termwise: sums of whole numbers, times the same unit. Documents
-with equal scores are in the order of the index.
+A query of an index of term weights reads ``search.json``, the scripts, ``index``, the analyzer, one shard of postings
+for each term, and the texts of the results. Scores are those of termwise: sums of whole numbers, times the same unit.
+Documents with equal scores are in the order of the index.
 
-A mixture is scored by its linear form, see `termwise.export.linear_form`, over candidates. If the collection has at most
-`MOST_READ` groups of vectors, all documents are candidates. Otherwise these are the documents of `MOST_READ` groups: those
-whose best document is estimated best, by the product of the query with the centre of the group, plus the best sum of the
-other parts over its documents.
+A mixture is scored by its linear form, see `termwise.export.linear_form`, over candidates. If the collection has at
+most `MOST_READ` groups of vectors, all documents are candidates. Otherwise these are the documents of `MOST_READ`
+groups: those whose best document is estimated best, by the product of the query with the centre of the group and its
+neighbours, plus the best score of its documents in the other parts. The scores of candidates are exact.
 """
 
-from termwise.export.web.write import WebSearch, write_web
+from termwise.export.web.write import WebSearch, check_source, write_web
 
-__all__ = ["WebSearch", "write_web"]
+__all__ = ["WebSearch", "check_source", "write_web"]

@@ -88,7 +88,13 @@ def _strings(value: AttributeValue | None) -> tuple[str, ...]:
         return ()
     if isinstance(value, bool):
         return ("true" if value else "false",)
-    return (value,) if isinstance(value, str) else tuple(map(str, value)) if isinstance(value, Sequence) else (str(value),)
+    return (
+        (value,)
+        if isinstance(value, str)
+        else tuple(map(str, value))
+        if isinstance(value, Sequence)
+        else (str(value),)
+    )
 
 
 def _number(value: AttributeValue | None) -> float:

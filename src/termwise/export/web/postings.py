@@ -75,9 +75,7 @@ def write_postings(
 
 def _columns(
     source: ExportSource, number: int, progress: Progress
-) -> tuple[
-    npt.NDArray[np.int32], npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint32]
-]:
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     """Return terms, documents and impacts of all postings by document, and the biases of the documents."""
     terms, owners, impacts, biases = [], [], [], []
     part = source.parts[number]

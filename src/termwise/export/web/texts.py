@@ -76,7 +76,9 @@ class Links:
                         ("doc_id of the first document", ids[0]),
                     ],
                     fixes=[
-                        Fix.use("name an attribute with the address, or a pattern: {}", url="docs/{doc_id}.html"),
+                        Fix.use(
+                            "name an attribute with the address, or a pattern: {}", url="docs/{doc_id}.html"
+                        ),
                         Fix.build("keep the attribute when you build the index: {}", attributes=("url",)),
                     ],
                 )

@@ -97,13 +97,13 @@ def write_web(
     ForeignFolderError
         If the folder has other files.
     """
-    _check(source)
+    check_source(source)
     links = Links.of(source, url, title)
     fields = filter_fields(source, filters, {links.url, links.title})
     analyzers = [describe_analyzer(part.part.backend.encoder.analyzer) for part in source.parts]
     files = SearchFiles(Path(out))
     parts = []
-    for number, (part, analyzer) in enumerate(zip(source.parts, analyzers, strict=True)):
+    for number, analyzer in enumerate(analyzers):
         described = _part(files, source, number, progress)
         parts.append({**described, "analyzer": files.add_json("analyzer", analyzer)})
     dense = [part for part in source.parts if part.kind == "dense"]
@@ -137,7 +137,8 @@ def write_web(
     )
 
 
-def _check(source: ExportSource) -> None:
+def check_source(source: ExportSource) -> None:
+    """Raise `ParameterError` for an index that a browser cannot search; see `write_web`."""
     source.index.check_not_cut("a search without a server")
     if not source.has_texts:
         raise ParameterError(

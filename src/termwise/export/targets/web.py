@@ -1,0 +1,74 @@
+"""Web: a search box that needs no server, for static sites."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, final
+
+from termwise.export.source import ExportSource
+from termwise.export.web import check_source, write_web
+from termwise.fast_dataclass import dataclass
+from termwise.progress import Progress
+from termwise.settings import TypedSettings
+
+NO_FILTERS = "none"
+"""Value of `Web.filters` for a box without filters."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Web(TypedSettings):
+    """Target ``web``; see `termwise.export.web.write_web` for the settings.
+
+    Attributes
+    ----------
+    url : str
+        Attribute with the address of a document, or a pattern such as ``docs/{doc_id}.html``.
+    heading : str
+        Attribute with the title.
+    filters : str
+        Attributes that are filters, with commas between them, or ``none``.
+    base : str
+        What relative addresses are relative to, from the folder.
+    """
+
+    called: ClassVar[str] = "setting of the target web"
+    name: ClassVar[str] = "web"
+    title: ClassVar[str] = "Search box of a static site"
+    engine: ClassVar[str] = ""
+    helpers: ClassVar[tuple[str, ...]] = ()
+    extra: ClassVar[str] = ""
+
+    url: str = ""
+    heading: str = ""
+    filters: str = ""
+    base: str = ".."
+
+    def check(self, source: ExportSource) -> None:
+        """Refuse what a browser cannot search; see `termwise.export.web.write_web`."""
+        check_source(source)
+
+    def publish(self, source: ExportSource, out: Path, progress: Progress) -> dict[str, Any]:
+        """Write the folder, or replace the search in it."""
+        filters = None
+        if self.filters:
+            filters = [] if self.filters == NO_FILTERS else [each.strip() for each in self.filters.split(",")]
+        written = write_web(
+            source,
+            out,
+            url=self.url or None,
+            title=self.heading or None,
+            filters=filters,
+            base=self.base,
+            progress=progress,
+        )
+        return {
+            "target": self.name,
+            "documents": written.documents,
+            "number_of_files": written.files,
+            "bytes": written.bytes,
+            "url": written.url,
+            "title": written.title,
+            "filters": list(written.filters),
+            "include": f'<script type="module" src="{out.name}/termwise-search.js"></script>',
+        }
