@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ def write_filters(
             for field, column in columns.items():
                 column.append(values.get(field))
         progress("write filters", first + len(ordinals), len(source))
-    found = []
+    found: list[dict[str, Any]] = []
     for field, column in columns.items():
         kind = source.schema[field]
         if kind in _NUMBERS or kind == "date":
@@ -74,12 +74,12 @@ def write_filters(
                     fixes=[Fix.omit("filters"), "name other attributes"],
                 )
             continue
-        values = sorted(counts, key=lambda value: (-counts[value], value))
-        codes = {value: code for code, value in enumerate(values)}
+        names = sorted(counts, key=lambda value: (-counts[value], value))
+        codes = {name: code for code, name in enumerate(names)}
         numbers_of = np.array([codes[value] for row in rows for value in row], dtype="<u2")
         header = {"counts": [len(row) for row in rows]}
         file = files.add_shard("filter", header, numbers_of.tobytes())
-        found.append({"field": field, "type": "values", "file": file, "values": values})
+        found.append({"field": field, "type": "values", "file": file, "values": names})
     return found
 
 
@@ -88,13 +88,9 @@ def _strings(value: AttributeValue | None) -> tuple[str, ...]:
         return ()
     if isinstance(value, bool):
         return ("true" if value else "false",)
-    return (
-        (value,)
-        if isinstance(value, str)
-        else tuple(map(str, value))
-        if isinstance(value, Sequence)
-        else (str(value),)
-    )
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(map(str, value))
+    return (str(value),)
 
 
 def _number(value: AttributeValue | None) -> float:
@@ -102,8 +98,8 @@ def _number(value: AttributeValue | None) -> float:
     if value is None:
         return float("nan")
     if isinstance(value, datetime):
-        moment = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
-        return (moment - datetime(1970, 1, 1, tzinfo=timezone.utc)).total_seconds() * 1000
+        moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+        return (moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000
     if isinstance(value, date):
         return (value - date(1970, 1, 1)).total_seconds() * 1000
     assert isinstance(value, (int, float)), "a number"

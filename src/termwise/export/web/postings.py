@@ -1,8 +1,8 @@
 """Postings of a part with term weights, in shards of neighbouring terms.
 
-A shard has whole terms, in the order of their UTF-16 units, which is that of JavaScript. Its header has the terms, their
-numbers of documents, and what else a query needs; then come the documents of all terms, as the distance from the last
-one minus 1 in groups of 7 bits, and their impacts.
+A shard has whole terms, in the order of their UTF-16 units, which is that of JavaScript. Its header has the terms,
+their numbers of documents, and what else a query needs; then come the documents of all terms, as the distance from the
+last one minus 1 in groups of 7 bits, and their impacts.
 """
 
 from __future__ import annotations
@@ -129,8 +129,10 @@ def _gaps(documents: npt.NDArray[np.uint32]) -> bytes:
     >>> list(_gaps(np.array([0, 1, 200], dtype=np.uint32)))
     [0, 0, 198, 1]
     """
-    values = np.diff(documents.astype(np.int64), prepend=-1) - 1
-    groups = 1 + sum((values >> bits > 0).astype(np.int64) for bits in (7, 14, 21, 28))
+    values: npt.NDArray[np.int64] = np.diff(documents.astype(np.int64), prepend=np.int64(-1)) - 1
+    groups = np.ones(len(values), dtype=np.int64)
+    for bits in (7, 14, 21, 28):
+        groups += values >= 1 << bits
     ends = np.cumsum(groups)
     data = np.zeros(int(ends[-1]), dtype=np.uint8)
     for group in range(int(groups.max())):

@@ -61,23 +61,23 @@ def _read(*names: str) -> str:
 
 
 def _written(text: str, left_out: Collection[str]) -> bytes:
-    """Return a script without comments, needless spaces, and the contents of some functions and classes.
+    r"""Return a script without comments, needless spaces, and the contents of some functions and classes.
 
     Only lines without quotes and slashes lose the spaces inside them.
 
     Examples
     --------
-    >>> _written("// A comment.\\nclass A {\\n  b() {}\\n}\\nfunction c() {\\n  return 1;\\n}\\n", ["c"])
-    b'class A{\\nb(){}\\n}\\nfunction c(){}\\n'
+    >>> _written("// A comment.\nclass A {\n  b() {}\n}\nfunction c() {\n  return 1;\n}\n", ["c"])
+    b'class A{\nb(){}\n}\nfunction c(){}\n'
     """
     for name in left_out:
-        text, count = re.subn(
-            rf"^(class|function) {name}\b.*?^}}$",
-            lambda found, name=name: f"{found[1]} {name}{'' if found[1] == 'class' else '()'} {{}}",
-            text,
-            flags=re.DOTALL | re.MULTILINE,
-        )
+        pattern = rf"^(class {name}|function {name})\b.*?^}}$"
+        text, count = re.subn(pattern, _empty, text, flags=re.DOTALL | re.MULTILINE)
         assert count == 1, f"{name} is defined once"
     lines = (line.strip() for line in text.splitlines() if not _COMMENT.match(line))
     short = (line if _LITERAL.search(line) else _SPACED.sub(r"\1", line) for line in lines if line)
     return ("\n".join(short) + "\n").encode()
+
+
+def _empty(definition: re.Match[str]) -> str:
+    return f"{definition[1]} {{}}" if definition[1].startswith("class") else f"{definition[1]}() {{}}"

@@ -28,7 +28,7 @@ FORMAT = "termwise-web"
 VERSION = 1
 
 MOST_DOCUMENTS = 100_000
-"""Largest number of documents: postings of frequent words are fetched as a whole, and sums are kept for each document."""
+"""Largest number of documents. All postings of a word are fetched, and sums are kept for each document."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ def write_web(
     out : str or Path
         The folder: new, empty, or one with an earlier search, which is replaced.
     url : str, optional
-        Source of the address of a document: the name of an attribute, or a pattern with ``{doc_id}`` and ``{ATTRIBUTE}``.
-        By default the first of the attributes ``url``, ``link``, ``href`` and ``path``, or else the identifier, if it
-        is a path or an address.
+        Source of the address of a document: the name of an attribute, or a pattern with ``{doc_id}`` and
+        ``{ATTRIBUTE}``. By default the first of the attributes ``url``, ``link``, ``href`` and ``path``, or else the
+        identifier, if it is a path or an address.
     title : str, optional
         Attribute with the title. By default ``title`` or ``name``, or else the first field or the first line of the
         text.
@@ -90,8 +90,8 @@ def write_web(
     Raises
     ------
     ParameterError
-        If the index stores no texts, cuts documents into chunks, has float weights, an analyzer that the script does not
-        know, or too many documents, or if nothing gives addresses.
+        If the index stores no texts, cuts documents into chunks, has float weights, an analyzer that the script does
+        not know, or too many documents, or if nothing gives addresses.
     UnknownNameError
         If the index has no such attribute.
     ForeignFolderError
