@@ -129,7 +129,8 @@ def _gaps(documents: npt.NDArray[np.uint32]) -> bytes:
     >>> list(_gaps(np.array([0, 1, 200], dtype=np.uint32)))
     [0, 0, 198, 1]
     """
-    values: npt.NDArray[np.int64] = np.diff(documents.astype(np.int64), prepend=np.int64(-1)) - 1
+    values = documents.astype(np.int64)
+    values[1:] -= values[:-1] + 1
     groups = np.ones(len(values), dtype=np.int64)
     for bits in (7, 14, 21, 28):
         groups += values >= 1 << bits

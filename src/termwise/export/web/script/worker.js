@@ -352,19 +352,20 @@ export class Search {
     queries.forEach((query, i) => {
       if (!query.part.width || !query.terms.length) return;
       query.part.sums(query, scores.length).forEach((sum, document) => {
-        if (sum && (!allowed || allowed[document])) matched[document] = 1;
+        if (sum) matched[document] = 1;
         scores[document] += factors[i] * (sum * query.unit + query.constant);
       });
     });
     const lexical = matched.slice();
-    const total = sum(lexical);
+    const kept = () => intersection(allowed ? [matched, allowed] : [matched]);
+    const total = sum(kept());
     const dense = queries.filter(({ part }) => !part.width);
     if (dense.some(({ terms }) => terms.length)) {
       dense.forEach((query) => (query.vector ??= new Float64Array(query.part.dimensions)));
       const own = dense.map((query) => factors[queries.indexOf(query)] * query.unit);
       const found = await this.groups.scan(dense, own, scores, allowed);
       windows = found.windows;
-      candidates = found.documents.filter((document) => !allowed || allowed[document]);
+      candidates = found.documents;
       for (const document of candidates) {
         own.forEach((factor, i) => {
           const window = windows[i].get(document);
@@ -373,7 +374,7 @@ export class Search {
         });
       }
     }
-    return { best: best(candidates, matched, scores, k), factors, windows, matched: total ? lexical : matched, total };
+    return { best: best(candidates, kept(), scores, k), factors, windows, matched: total ? lexical : matched, total };
   }
 
   /** The score of a document as a sum over the terms of the query, in each part. */
