@@ -110,13 +110,13 @@ def ids_of(index: Path, answer: Mapping[str, Any]) -> list[str]:
 @pytest.mark.parametrize(
     ("filters", "condition"),
     [
-        ({"section": {"any": ["guide"]}}, "section:guide"),
-        ({"section": {"any": ["guide", "api"]}}, "section:guide OR section:api"),
-        ({"year": {"from": 2022}}, "year>=2022"),
-        ({"year": {"from": 2021, "to": 2023}}, "year>=2021 AND year<=2023"),
-        ({"tags": {"any": ["sorting"]}}, "tags:sorting"),
-        ({"section": {"any": ["guide"]}, "year": {"to": 2021}}, "section:guide AND year<=2021"),
-        ({"section": {"any": ["no such value"]}}, "section:none"),
+        ({"section": {"any": ["guide"]}}, "section = 'guide'"),
+        ({"section": {"any": ["guide", "api"]}}, "section = 'guide' or section = 'api'"),
+        ({"year": {"from": 2022}}, "year >= 2022"),
+        ({"year": {"from": 2021, "to": 2023}}, "year >= 2021 and year <= 2023"),
+        ({"tags": {"any": ["sorting"]}}, "tags = 'sorting'"),
+        ({"section": {"any": ["guide"]}, "year": {"to": 2021}}, "section = 'guide' and year <= 2021"),
+        ({"section": {"any": ["no such value"]}}, "section = 'none'"),
     ],
 )
 def test_filters_allow_what_they_allow_in_termwise(
