@@ -94,7 +94,7 @@ class SearchFiles:
             write_bytes_whole(self.path / MANIFEST, described)
             self.bytes += len(script) + len(described)
             for name in os.listdir(self.path):
-                if _NAMED_BY_CONTENT.fullmatch(name) and name not in self._names:
+                if name not in (MANIFEST, SCRIPT) and name not in self._names:
                     (self.path / name).unlink()
             sync_folder(self.path)
 

@@ -10,7 +10,7 @@ from typing import Any
 MOST_BYTES = 40_000
 """Upper bound for the scripts of a folder, uncompressed."""
 
-_COMMENT = re.compile(r"^\s*(?://.*|/\*\*.*\*/|/\*\*|\*.*)$")
+_COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*[\s\S]*?\*/)$", re.MULTILINE)
 
 _LITERAL = re.compile(r"[\"'`/]")
 """What a line with a string, a pattern or a comment has."""
@@ -74,7 +74,7 @@ def _written(text: str, left_out: Collection[str]) -> bytes:
         pattern = rf"^(class {name}|function {name})\b.*?^}}$"
         text, count = re.subn(pattern, _empty, text, flags=re.DOTALL | re.MULTILINE)
         assert count == 1, f"{name} is defined once"
-    lines = (line.strip() for line in text.splitlines() if not _COMMENT.match(line))
+    lines = (line.strip() for line in _COMMENT.sub("", text).splitlines())
     short = (line if _LITERAL.search(line) else _SPACED.sub(r"\1", line) for line in lines if line)
     return ("\n".join(short) + "\n").encode()
 
