@@ -24,7 +24,7 @@ ol { list-style: none; margin: 0; padding: 0; }
 li { padding: .8em 0; border-top: var(--line); }
 a, strong, legend, tfoot { font-weight: 600; }
 a { overflow-wrap: anywhere; }
-mark { background: color-mix(in srgb, gold 45%, transparent); }
+mark { background: Mark; color: MarkText; }
 summary { cursor: pointer; width: fit-content; padding: .3em 0; }
 table { border-collapse: collapse; }
 th, td { padding: .15em 1em .15em 0; text-align: start; }
