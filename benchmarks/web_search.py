@@ -147,17 +147,23 @@ class Server:
 def main(given: Sequence[str] | None = None) -> None:
     command = parser(__doc__)
     command.add_argument("--collection", type=Path, required=True, help="BEIR folder")
-    command.add_argument("--work", type=Path, required=True, help="folder for indexes and sites, and npm/node_modules")
+    command.add_argument(
+        "--work", type=Path, required=True, help="folder for indexes and sites, and npm/node_modules"
+    )
     command.add_argument("--documents", type=int, default=5000)
     command.add_argument("--queries", type=int, default=300)
     command.add_argument("--rounds", type=int, default=7)
-    command.add_argument("--delay", type=float, default=40.0, help="milliseconds before each answer of the server")
+    command.add_argument(
+        "--delay", type=float, default=40.0, help="milliseconds before each answer of the server"
+    )
     command.add_argument("--models", default=",".join(MODELS))
     command.add_argument("--out", type=Path, default=RESULTS)
     arguments = command.parse_args(given)
     arguments.work.mkdir(parents=True, exist_ok=True)
     documents, queries = judged_part(arguments.collection, arguments.documents, arguments.queries)
-    qrels = [each for each in read_qrels(arguments.collection / "qrels" / "test.tsv") if each.query_id in queries]
+    qrels = [
+        each for each in read_qrels(arguments.collection / "qrels" / "test.tsv") if each.query_id in queries
+    ]
     report: dict[str, Any] = {
         "about": about(),
         "settings": {
@@ -170,7 +176,10 @@ def main(given: Sequence[str] | None = None) -> None:
         "contestants": {},
     }
     sites = {name: partial(termwise_site, name, documents) for name in arguments.models.split(",")}
-    sites |= {"Pagefind": partial(pagefind_site, documents), "MiniSearch": partial(minisearch_site, documents)}
+    sites |= {
+        "Pagefind": partial(pagefind_site, documents),
+        "MiniSearch": partial(minisearch_site, documents),
+    }
     for name, make in sites.items():
         begin = time.perf_counter()
         folder, script = make(arguments.work)
@@ -250,7 +259,11 @@ def minisearch_site(documents: list[dict[str, str]], work: Path) -> tuple[Path, 
 def size_of(folder: Path, name: str) -> dict[str, int]:
     """Return files and bytes of what a site needs for its search."""
     part = {"Pagefind": folder / "pagefind", "MiniSearch": folder}.get(name, folder / "search")
-    files = [path for path in part.rglob("*") if path.is_file() and path.name not in ("index.html", "run.js", "contestant.js")]
+    files = [
+        path
+        for path in part.rglob("*")
+        if path.is_file() and path.name not in ("index.html", "run.js", "contestant.js")
+    ]
     return {"files": len(files), "folder bytes": sum(path.stat().st_size for path in files)}
 
 

@@ -62,7 +62,9 @@ def test_links_and_anchors_exist(site: Path) -> None:
 
 def test_every_section_of_a_page_is_found(site: Path) -> None:
     pages = {path.relative_to(site).as_posix(): Page(path) for path in site.rglob("*.html")}
-    shards = [json.loads(gzip.decompress(path.read_bytes())) for path in (site / "search").glob("texts-*.bin")]
+    shards = [
+        json.loads(gzip.decompress(path.read_bytes())) for path in (site / "search").glob("texts-*.bin")
+    ]
     addresses = [address for shard in shards for _, address, _ in shard]
     assert len(addresses) > 500
     for address in addresses:
@@ -80,7 +82,9 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
 def test_another_folder_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("kept")
     script = ROOT / "scripts" / "site"
-    done = subprocess.run([sys.executable, script, "--out", tmp_path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, script, "--out", tmp_path], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 1
     assert "holds other files" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

@@ -11,6 +11,7 @@
     terms-HASH.bin         postings of neighbouring terms (parts with term weights)
     bias-HASH.bin          biases of the documents (models with a background)
     words-HASH.bin         words of the texts with their terms, for typos and unfinished words
+    pieces-HASH.bin        neighbouring word pieces (analyzers that split words into pieces)
     table-HASH.bin         rows of neighbouring query terms (parts with vectors)
     centres-HASH.bin       group of each document, and centres of the groups
     vectors-HASH.bin       vectors of the documents of a group

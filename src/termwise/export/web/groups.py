@@ -28,7 +28,7 @@ NEIGHBOURS = 96
 MOST_READ = 32
 """Groups that a search reads; in a smaller collection, it reads all of them."""
 
-ROWS = 16
+ROWS = 8
 """Rows of a shard of the table."""
 
 _ITERATIONS = 6

@@ -10,10 +10,12 @@ from typing import Any
 MOST_BYTES = 40_000
 """Upper bound for the scripts of a folder, uncompressed."""
 
-_COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*[\s\S]*?\*/)$", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*[\s\S]*?\*/)$|(?<=[;{,]) // .*$", re.MULTILINE)
 
-_LITERAL = re.compile(r"[\"'`/]")
-"""What a line with a string, a pattern or a comment has."""
+_LITERAL = re.compile(r"[\\'`/]")
+"""What a line with a pattern, a template, a comment, or a string with an escape has."""
+
+_STRING = re.compile(r'("[^"]*")')
 
 _SPACED = re.compile(r" ?(=>|&&|\|\||\?\?=?|[=!]==|[<>]=|[-+*]=|[=,;:{}()<>]) ?")
 """Signs that need no spaces around them."""
@@ -31,15 +33,18 @@ _ONLY_FOR_STEMMERS = {"english": ("englishStem",), "porter": ("porterStem",)}
 
 _ONLY_FOR_VECTORS = ("VectorsPart", "Groups")
 
+_ONLY_FOR_PIECES = ("Pieces",)
+
 
 def element_script() -> bytes:
     """Return the script that pages include."""
     return _written(_read("web", "script", "termwise-search.js"), ())
 
 
-def worker_script(*, vectors: bool) -> bytes:
-    """Return the script of the worker, which searches vectors if there are any."""
-    return _written(_read("web", "script", "worker.js"), () if vectors else _ONLY_FOR_VECTORS)
+def worker_script(*, vectors: bool, pieces: bool) -> bytes:
+    """Return the script of the worker, for indexes with vectors, or with words that are split into pieces."""
+    left_out = (*(() if vectors else _ONLY_FOR_VECTORS), *(() if pieces else _ONLY_FOR_PIECES))
+    return _written(_read("web", "script", "worker.js"), left_out)
 
 
 def analyzer_script(descriptions: Iterable[Mapping[str, Any]]) -> bytes:
@@ -63,7 +68,7 @@ def _read(*names: str) -> str:
 def _written(text: str, left_out: Collection[str]) -> bytes:
     r"""Return a script without comments, needless spaces, and the contents of some functions and classes.
 
-    Only lines without quotes and slashes lose the spaces inside them.
+    Lines keep their spaces if they have a slash or another quote than a double one, and strings keep theirs.
 
     Examples
     --------
@@ -75,8 +80,14 @@ def _written(text: str, left_out: Collection[str]) -> bytes:
         text, count = re.subn(pattern, _empty, text, flags=re.DOTALL | re.MULTILINE)
         assert count == 1, f"{name} is defined once"
     lines = (line.strip() for line in _COMMENT.sub("", text).splitlines())
-    short = (line if _LITERAL.search(line) else _SPACED.sub(r"\1", line) for line in lines if line)
-    return ("\n".join(short) + "\n").encode()
+    return ("\n".join(map(_tight, filter(None, lines))) + "\n").encode()
+
+
+def _tight(line: str) -> str:
+    if _LITERAL.search(line):
+        return line
+    parts = _STRING.split(line)  # code and strings in turns
+    return "".join(part if place % 2 else _SPACED.sub(r"\1", part) for place, part in enumerate(parts))
 
 
 def _empty(definition: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Words of the texts with their terms, for typos and for words that a user has begun to type.
+"""Words of the texts with their terms, for typos and unfinished words; pieces of words, for analyzers that use them.
 
 A mistyped word is compared with the words of the texts, not with stems. An analyzer that is not a `WordAnalyzer` can
 change a word by its neighbours, and an index without texts has no words: then the terms themselves stand for them.
@@ -19,6 +19,9 @@ from termwise.text import WordAnalyzer
 
 SHARD = 1000
 """Words of a shard."""
+
+PIECES = 400
+"""Word pieces of a shard."""
 
 LONGEST = 100
 """Characters of the longest word; longer ones are data."""
@@ -53,6 +56,14 @@ def write_words(
         firsts.append(shard[0])
         names.append(files.add_shard("words", header))
     return {"firsts": firsts, "files": short_names(names)}
+
+
+def write_pieces(files: SearchFiles, pieces: list[str]) -> dict[str, Any]:
+    """Write the vocabulary of an analyzer of word pieces in shards; return their description."""
+    ordered = sorted(pieces, key=utf16_key)
+    shards = [ordered[first : first + PIECES] for first in range(0, len(ordered), PIECES)]
+    names = [files.add_shard("pieces", shard) for shard in shards]
+    return {"firsts": [shard[0] for shard in shards], "files": short_names(names)}
 
 
 def _words_of(

@@ -18,7 +18,7 @@ from termwise.export.web.groups import write_groups, write_table
 from termwise.export.web.postings import write_postings
 from termwise.export.web.scripts import analyzer_script, element_script, worker_script
 from termwise.export.web.texts import Links, write_texts
-from termwise.export.web.words import write_words
+from termwise.export.web.words import write_pieces, write_words
 from termwise.fixes import Fix
 from termwise.kernels.retrieval import max_score
 from termwise.progress import Progress, no_progress
@@ -100,13 +100,14 @@ def write_web(
     check_source(source)
     links = Links.of(source, url, title)
     fields = filter_fields(source, filters, {links.url, links.title})
-    analyzers = [describe_analyzer(part.part.backend.encoder.analyzer) for part in source.parts]
+    analyzers = [describe_analyzer(part.part.backend.encoder.analyzer, pieces=False) for part in source.parts]
     files = SearchFiles(Path(out))
     parts = []
     for number, analyzer in enumerate(analyzers):
         described = _part(files, source, number, progress)
         parts.append({**described, "analyzer": files.add_json("analyzer", analyzer)})
     dense = [part for part in source.parts if part.kind == "dense"]
+    has_pieces = any("pieces" in described for described in parts)
     described_filters = write_filters(files, source, fields, chosen=filters is not None, progress=progress)
     index = {
         "documents": len(source),
@@ -122,7 +123,7 @@ def write_web(
         "written_by": f"termwise {__version__}",
         "base": base,
         "index": files.add_json("index", index),
-        "worker": files.add("worker", worker_script(vectors=bool(dense)), "js"),
+        "worker": files.add("worker", worker_script(vectors=bool(dense), pieces=has_pieces), "js"),
         "kit": files.add("kit", analyzer_script(analyzers), "js"),
     }
     files.finish(element_script(), manifest)
@@ -172,6 +173,8 @@ def _part(files: SearchFiles, source: ExportSource, number: int, progress: Progr
         "weighting": query_weighting_of(part.index),
         "unknown": unknown_token(analyzer),
     }
+    if analyzer.vocabulary is not None:
+        described["pieces"] = write_pieces(files, list(analyzer.vocabulary))
     if part.kind == "dense":
         return described | write_table(files, part, progress)
     described |= write_postings(files, source, number, progress)

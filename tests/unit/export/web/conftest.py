@@ -38,11 +38,13 @@ PAGES = [
     ),
     termwise.Document(
         "api/xss.html",
-        "<img src=x onerror=\"window.broken=1\">\n<script>window.broken=1</script> merge & <i>lists</i>",
+        '<img src=x onerror="window.broken=1">\n<script>window.broken=1</script> merge & <i>lists</i>',
         {"section": "api <b>&", "tags": ("<script>window.broken=1</script>",)},
     ),
     termwise.Document("empty/", "", {"year": 2020}),
-    termwise.Document("ümläut/日本.html", "Überblick 日本語\nSortierte Listen zusammenführen 🎉 lists", {"year": 2022}),
+    termwise.Document(
+        "ümläut/日本.html", "Überblick 日本語\nSortierte Listen zusammenführen 🎉 lists", {"year": 2022}
+    ),
 ]
 """Pages of a site, some with odd identifiers and with markup in their texts."""
 

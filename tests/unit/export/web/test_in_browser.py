@@ -31,7 +31,9 @@ MISSING = [
     if not found
 ]
 if MISSING:
-    pytest.skip(f"THE SEARCH BOX IS NOT TESTED IN A BROWSER: no {', '.join(MISSING)}", allow_module_level=True)
+    pytest.skip(
+        f"THE SEARCH BOX IS NOT TESTED IN A BROWSER: no {', '.join(MISSING)}", allow_module_level=True
+    )
 
 from selenium import webdriver  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
@@ -160,7 +162,9 @@ ONE_LINE = '<script type="module" src="{}search/termwise-search.js"></script>'
 PYTHON = '<script type="module" src="python/termwise-search.js"></script>'
 
 
-def test_results_are_those_of_termwise_at_any_depth_of_the_site(browser: webdriver.Chrome, site: Site) -> None:
+def test_results_are_those_of_termwise_at_any_depth_of_the_site(
+    browser: webdriver.Chrome, site: Site
+) -> None:
     searcher = termwise.open(site.folder.parents[2] / "pages.tw")
     for path, up in (("index.html", ""), ("one/two/page.html", "../../")):
         site.requests.clear()
@@ -171,7 +175,9 @@ def test_results_are_those_of_termwise_at_any_depth_of_the_site(browser: webdriv
         assert box.status == f"{len(expected)} results."
         assert box.links[0] == f"{site.address}/{expected[0]}"
         assert all(request.startswith(("/a/site/", "/favicon")) for request in site.requests)
-        assert {request.split()[0].split("/")[3] for request in site.requests if "search" in request} == {"search"}
+        assert {request.split()[0].split("/")[3] for request in site.requests if "search" in request} == {
+            "search"
+        }
         box.no_errors()
 
 
@@ -253,7 +259,9 @@ def test_filters_narrow_the_results_and_count_them(browser: webdriver.Chrome, si
     box.search("lists")
     box.wait(lambda: len(box.titles) == 5)
     box.one(".panel > details > summary").click()
-    labels = box.wait(lambda: [each for each in box.all("fieldset[data-field=section] label") if "(" in each.text])
+    labels = box.wait(
+        lambda: [each for each in box.all("fieldset[data-field=section] label") if "(" in each.text]
+    )
     assert [each.text.strip() for each in labels] == ["guide (2)", "api (1)", "api <b>& (1)"]
     labels[0].find_element(By.TAG_NAME, "input").click()
     box.wait(lambda: len(box.titles) == 2)
@@ -279,7 +287,9 @@ def test_markup_in_documents_is_text(browser: webdriver.Chrome, site: Site) -> N
 
 
 def test_a_missing_file_is_reported_and_read_again(browser: webdriver.Chrome, site: Site) -> None:
-    hidden = [(path, path.with_name(f"hidden-{path.name}")) for path in (site.folder / "search").glob("texts-*")]
+    hidden = [
+        (path, path.with_name(f"hidden-{path.name}")) for path in (site.folder / "search").glob("texts-*")
+    ]
     for path, other in hidden:
         path.rename(other)
     box = Box(browser, site.page("index.html", ONE_LINE.format("")))

@@ -82,7 +82,9 @@ def test_a_mixture_of_more_groups_than_are_read_returns_exact_scores(tmp_path: P
     form = LinearForm(ExportSource(searcher))
     texts = questions(40)
     overlaps = []
-    for text, answer in zip(texts, ask(folder, [{"text": text, "options": {"fuzzy": False}} for text in texts]), strict=True):
+    for text, answer in zip(
+        texts, ask(folder, [{"text": text, "options": {"fuzzy": False}} for text in texts]), strict=True
+    ):
         expected = form.rank(text, k=1500)
         scores = dict(zip(expected.doc_ids, expected.scores, strict=True))
         found = {searcher.index.doc_id(each["document"]): each["score"] for each in answer["results"]}
@@ -146,9 +148,15 @@ def test_a_date_filter_compares_milliseconds(site: tuple[Path, Path], ask: Answe
 def test_facets_count_the_matches_and_ignore_their_own_filter(site: tuple[Path, Path], ask: Answer) -> None:
     _, folder = site
     options = {"facets": True, "filters": {"section": {"any": ["guide"]}}}
-    plain, filtered = ask(folder, [{"text": "lists", "options": {"facets": True}}, {"text": "lists", "options": options}])
+    plain, filtered = ask(
+        folder, [{"text": "lists", "options": {"facets": True}}, {"text": "lists", "options": options}]
+    )
     values = {each["field"]: each.get("values") for each in _filters(folder)}
-    assert dict(zip(values["section"], plain["facets"]["section"], strict=True)) == {"guide": 2, "api": 1, "api <b>&": 1}
+    assert dict(zip(values["section"], plain["facets"]["section"], strict=True)) == {
+        "guide": 2,
+        "api": 1,
+        "api <b>&": 1,
+    }
     assert filtered["facets"]["section"] == plain["facets"]["section"]
     assert dict(zip(values["tags"], filtered["facets"]["tags"], strict=True))["sorting"] == 2
 
@@ -167,7 +175,9 @@ def test_unfinished_words_are_weighted_as_in_termwise(tmp_path: Path, ask: Answe
     searcher = termwise.open(index)
     texts = ["merge sorted li", "iter", "enco", "read a fil", "sorting", "the", "byte str", "wa", "lists "]
     for text, answer in zip(
-        texts, ask(folder, [{"text": text, "options": {"prefix": True, "fuzzy": False}} for text in texts]), strict=True
+        texts,
+        ask(folder, [{"text": text, "options": {"prefix": True, "fuzzy": False}} for text in texts]),
+        strict=True,
     ):
         expected = searcher.search(Search(text, prefix=True, k=10)).ranking
         found = [searcher.index.doc_id(each["document"]) for each in answer["results"]]
@@ -178,14 +188,27 @@ def test_unfinished_words_are_weighted_as_in_termwise(tmp_path: Path, ask: Answe
 def test_words_are_completed(tmp_path: Path, ask: Answer) -> None:
     index = built(tmp_path, {"model": "bm25"}, count=1500)
     folder = exported(index, tmp_path / "search", url=URL)
-    answers = ask(folder, [{"text": text, "complete": True} for text in ("read a enco", "x", "read ", "the iterab")])
+    answers = ask(
+        folder, [{"text": text, "complete": True} for text in ("read a enco", "x", "read ", "the iterab")]
+    )
     completions = [each["completions"] for each in answers]
     assert "read a encoding" in completions[0]
     assert completions[1] == completions[2] == []
     assert "the iterable" in completions[3]
 
 
-TYPOS = ["lsits", "sortd", "iteratorr", "encodng", "dictionry", "charcter", "retrun", "exeption", "directroy", "fucntion"]
+TYPOS = [
+    "lsits",
+    "sortd",
+    "iteratorr",
+    "encodng",
+    "dictionry",
+    "charcter",
+    "retrun",
+    "exeption",
+    "directroy",
+    "fucntion",
+]
 
 
 def test_typos_find_nearly_what_termwise_finds(tmp_path: Path, ask: Answer) -> None:
@@ -227,7 +250,9 @@ def test_excerpts_show_the_words_of_the_query(site: tuple[Path, Path], ask: Answ
     marked = [snippet["text"][start:end] for start, end in snippet["spans"]]
     assert marked == ["sorted", "lists", "sorted", "list"]
     emoji = by_id["ümläut/日本.html"]["snippet"]
-    assert [emoji["text"][:end][start:] for start, end in [(len("Sortierte Listen zusammenführen 🎉 "), None)]] == ["lists"]
+    assert [
+        emoji["text"][:end][start:] for start, end in [(len("Sortierte Listen zusammenführen 🎉 "), None)]
+    ] == ["lists"]
 
 
 def test_the_passage_has_the_heaviest_words(site: tuple[Path, Path], ask: Answer) -> None:
@@ -235,7 +260,11 @@ def test_the_passage_has_the_heaviest_words(site: tuple[Path, Path], ask: Answer
     words[250], words[255], words[60] = "heap", "merge", "merge"
     text = " ".join(words)
     marks = [
-        {"token": word, "start": len(" ".join(words[:place])) + 1, "end": len(" ".join(words[:place])) + 1 + len(word)}
+        {
+            "token": word,
+            "start": len(" ".join(words[:place])) + 1,
+            "end": len(" ".join(words[:place])) + 1 + len(word),
+        }
         for place, word in enumerate(words)
         if word != "word"
     ]
@@ -251,7 +280,9 @@ def test_the_passage_has_the_heaviest_words(site: tuple[Path, Path], ask: Answer
 
 def test_numbers_are_rounded_as_in_termwise(site: tuple[Path, Path], ask: Answer) -> None:
     chance = random.Random(7)
-    rows = [[float(np.float32(chance.uniform(0.001, 9))) for _ in range(chance.randint(2, 6))] for _ in range(200)]
+    rows = [
+        [float(np.float32(chance.uniform(0.001, 9))) for _ in range(chance.randint(2, 6))] for _ in range(200)
+    ]
     halves = [0.5, 1.5, 2.5, 3.5, 2.4999, 0.2, 4094.5]
     calls = [
         *({"call": ["queryScale", [row]]} for row in rows),
@@ -274,9 +305,9 @@ def test_edits_are_those_of_termwise(site: tuple[Path, Path], ask: Answer) -> No
     expected = [min(OSA.distance(one, other), most + 1) for one, other in pairs for most in (1, 2)]
     assert [min(value, most + 1) for value, most in zip(values, [1, 2] * len(pairs), strict=True)] == expected
     lengths = ["fox", "tents", "kettle", "type66", "x" * 101]
-    assert [answer["value"] for answer in ask(site[1], [{"call": ["mostEdits", [word]]} for word in lengths])] == [
-        most_edits(word) for word in lengths
-    ]
+    assert [
+        answer["value"] for answer in ask(site[1], [{"call": ["mostEdits", [word]]} for word in lengths])
+    ] == [most_edits(word) for word in lengths]
 
 
 def test_few_files_are_read_for_a_query(tmp_path: Path, ask: Answer) -> None:

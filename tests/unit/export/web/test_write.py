@@ -93,9 +93,14 @@ def test_titles_and_addresses_have_defaults_and_settings(tmp_path: Path) -> None
 
 def test_fields_with_weights_give_title_and_text(tmp_path: Path) -> None:
     source = tmp_path / "docs.jsonl"
-    rows = [{"_id": "x/1", "title": "Bees", "text": "Workers collect nectar."}, {"_id": "x/2", "title": "", "text": "Ants"}]
+    rows = [
+        {"_id": "x/1", "title": "Bees", "text": "Workers collect nectar."},
+        {"_id": "x/2", "title": "", "text": "Ants"},
+    ]
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    termwise.build_index(source, tmp_path / "docs.tw", model="bm25", store_text=True, fields={"title": 3, "text": 1})
+    termwise.build_index(
+        source, tmp_path / "docs.tw", model="bm25", store_text=True, fields={"title": 3, "text": 1}
+    )
     folder = exported(tmp_path / "docs.tw", tmp_path / "search")
     assert unzipped(folder, "texts") == [[["Bees", "x/1", "Workers collect nectar."], ["x/2", "x/2", "Ants"]]]
 
@@ -106,7 +111,11 @@ def test_documents_without_addresses_are_refused_with_ways_out(tmp_path: Path) -
         export_index(index, "web", tmp_path / "search")
     assert "docs/{doc_id}.html" in str(caught.value.fixes[0])
     assert not (tmp_path / "search").exists()
-    for url, error in (("missing", UnknownNameError), ("{missing}", UnknownNameError), ("a{", ParameterError)):
+    for url, error in (
+        ("missing", UnknownNameError),
+        ("{missing}", UnknownNameError),
+        ("a{", ParameterError),
+    ):
         with pytest.raises(error):
             export_index(index, "web", tmp_path / "search", settings={"url": url})
 
@@ -149,7 +158,10 @@ def test_filters_are_chosen_or_have_few_values(tmp_path: Path) -> None:
     index = built(tmp_path, documents)
     made = export_index(index, "web", tmp_path / "search")
     assert made["filters"] == ["lang"]
-    assert export_index(index, "web", tmp_path / "search", settings={"filters": "id, lang"})["filters"] == ["id", "lang"]
+    assert export_index(index, "web", tmp_path / "search", settings={"filters": "id, lang"})["filters"] == [
+        "id",
+        "lang",
+    ]
     assert export_index(index, "web", tmp_path / "search", settings={"filters": "none"})["filters"] == []
     with pytest.raises(UnknownNameError):
         export_index(index, "web", tmp_path / "search", settings={"filters": "color"})
@@ -172,7 +184,7 @@ def test_all_scripts_together_are_short(name: str) -> None:
     for descriptions in ([words], [words, pieces]):
         scripts = (
             element_script(),
-            worker_script(vectors=len(descriptions) > 1),
+            worker_script(vectors=len(descriptions) > 1, pieces=len(descriptions) > 1),
             analyzer_script(descriptions),
         )
         assert sum(map(len, scripts)) < MOST_BYTES
@@ -182,7 +194,9 @@ def test_all_scripts_together_are_short(name: str) -> None:
 def test_groups_hold_all_documents_once_and_similar_ones_together() -> None:
     generator = np.random.default_rng(0)
     centres = generator.normal(size=(8, 16)) * 5
-    vectors = np.concatenate([centre + generator.normal(size=(30, 16)) for centre in centres]).astype(np.float32)
+    vectors = np.concatenate([centre + generator.normal(size=(30, 16)) for centre in centres]).astype(
+        np.float32
+    )
     groups = grouped(vectors, 30)
     assert sorted(np.concatenate(groups).tolist()) == list(range(240))
     assert all(15 <= len(group) <= 30 for group in groups)

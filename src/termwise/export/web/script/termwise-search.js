@@ -10,7 +10,7 @@ const WAIT = 120; // milliseconds from a key to a search
 
 const style = new CSSStyleSheet();
 style.replaceSync(`
-:host { display: block; position: relative; text-align: start; --line: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
+:host { display: block; position: relative; overflow-wrap: anywhere; --line: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
 * { box-sizing: border-box; font: inherit; color: inherit; }
 [hidden] { display: none; }
 form { display: flex; gap: .5em; }
@@ -19,11 +19,10 @@ input[type=search] { flex: 1; min-width: 0; }
 :focus-visible { outline: 3px solid Highlight; outline-offset: 1px; }
 form label { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 :host([popup]) .panel:not([hidden]) { position: absolute; z-index: 10; inset-inline: 0; max-height: 75vh; overflow: auto; padding: 0 1em; border: 1px solid; background: var(--termwise-background, Canvas); color: var(--termwise-color, CanvasText); }
-p { margin: .5em 0; overflow-wrap: anywhere; }
+p { margin: .5em 0; }
 ol { list-style: none; margin: 0; padding: 0; }
 li { padding: .8em 0; border-top: var(--line); }
 a, strong, legend, tfoot { font-weight: 600; }
-a { overflow-wrap: anywhere; }
 mark { background: Mark; color: MarkText; }
 summary { cursor: pointer; width: fit-content; padding: .3em 0; }
 table { border-collapse: collapse; }
@@ -57,7 +56,7 @@ class TermwiseSearch extends HTMLElement {
     this.size = Number(this.getAttribute("results")) || 10;
     this.isPopup = this.hasAttribute("popup");
     const name = this.getAttribute("label") ?? "Search";
-    const placeholder = this.getAttribute("placeholder") ?? name;
+    const placeholder = this.getAttribute("placeholder") ?? "";
     const typed = () => {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.search(true), WAIT);
@@ -84,11 +83,10 @@ class TermwiseSearch extends HTMLElement {
   /** Search for the text of the box; `unfinished` if its last word may be the beginning of one. */
   async search(unfinished, k = this.size) {
     clearTimeout(this.timer);
-    Object.assign(this, { unfinished, shown: k });
     const text = this.input.value;
     const id = ++this.last;
-    this.panel.hidden = !text.trim();
-    if (this.panel.hidden) return;
+    Object.assign(this, { unfinished, shown: k });
+    if ((this.panel.hidden = !text.trim())) return;
     if (!unfinished && !this.isPopup) {
       const address = new URL(location);
       address.searchParams.set("q", text);

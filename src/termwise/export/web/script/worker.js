@@ -67,8 +67,34 @@ class Shards {
 
   /** Shards that can have strings with a prefix. */
   startingWith(prefix) {
-    const [first, last] = [prefix, prefix + "\uffff"].map((string) => lastUpTo(this.firsts, string));
+    const first = lastUpTo(this.firsts, prefix);
+    const last = lastUpTo(this.firsts, prefix + "\uffff");
     return Promise.all(this.firsts.flatMap((_, i) => (i >= first && i <= last ? [this.open(i)] : [])));
+  }
+}
+
+/** Pieces of words in files, which are read before a text is split. */
+class Pieces {
+  constructor(shards) {
+    Object.assign(this, { shards, read: new Map(), missing: new Set() });
+  }
+
+  /** Whether there is a piece; a piece whose file was not read is taken to be there, and the file is noted. */
+  has(piece) {
+    const place = lastUpTo(this.shards.firsts, piece);
+    if (place >= 0 && !this.read.has(place)) this.missing.add(place);
+    return this.read.get(place)?.has(piece) ?? place >= 0;
+  }
+
+  async prepare(analyzer, text) {
+    for (;;) {
+      analyzer.words.clear(); // splits of words that were made with files missing
+      analyzer.tokens(text);
+      if (!this.missing.size) return;
+      const open = async (place) => this.read.set(place, await this.shards.open(place));
+      await Promise.all(Array.from(this.missing, open));
+      this.missing.clear();
+    }
   }
 }
 
@@ -105,22 +131,23 @@ class Part {
     Object.assign(this, record, { analyzer, files, shards: new Shards(files, record.kind, record.terms, decode) });
   }
 
-  tokens(text) {
+  async tokens(text) {
+    await this.analyzer.pieces?.prepare(this.analyzer, text);
     return this.analyzer.tokens(text).filter((token) => token !== this.unknown);
   }
 
-  /** Tokens of a text with their places. Pieces of a word have the place of the word. */
+  /** Tokens of a text with their places; in place of pieces, whole words. */
   placed(text) {
-    if (this.analyzer.analyze) return this.analyzer.analyze(text).map(([token, start, end]) => ({ token, start, end }));
-    return [...text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)].flatMap(({ 0: word, index: start }) =>
-      this.tokens(word).map((token) => ({ token, start, end: start + word.length })),
-    );
+    const found = this.words
+      ? this.analyzer.analyze(text)
+      : Array.from(text.matchAll(/[\p{L}\p{N}\p{M}]+/gu), ({ 0: word, index }) => [word.toLowerCase(), index, index + word.length]);
+    return found.map(([token, start, end]) => ({ token, start, end }));
   }
 
   /** Query: terms with their weights in `units`. `added` has terms for mistyped and unfinished words. */
   async query(text, added) {
     const counts = new Map();
-    for (const token of this.tokens(text)) counts.set(token, (counts.get(token) ?? 0) + 1);
+    for (const token of await this.tokens(text)) counts.set(token, (counts.get(token) ?? 0) + 1);
     const wanted = [...counts].map(([term, count]) => ({ term, count, share: 1, origin: "exact" })).concat(added);
     const entries = await this.shards.entries(wanted.map(({ term }) => term));
     const found = new Map();
@@ -252,7 +279,7 @@ class Groups {
   rows(body, at, counts) {
     return this.parts.map(({ dimensions }, i) => {
       const scales = new Float32Array(body.slice(at, (at += 4 * counts[i])));
-      return { scales, rows: new Int8Array(body, at, (at += dimensions * counts[i]) && dimensions * counts[i]) };
+      return { scales, rows: new Int8Array(body.slice(at, (at += dimensions * counts[i]))) };
     });
   }
 
@@ -309,15 +336,19 @@ export class Search {
   static async open(read, name, analyzerOf) {
     const files = new Files(read);
     const index = await files.open(name);
+    const analyzer = async ({ analyzer, pieces }) => {
+      const made = analyzerOf(await files.open(analyzer));
+      if (pieces) made.pieces = new Pieces(new Shards(files, "pieces", pieces, (list) => new Set(list)));
+      return made;
+    };
     const part = async (record) =>
-      new (record.kind === "table" ? VectorsPart : TermsPart)(record, analyzerOf(await files.open(record.analyzer)), files);
+      new (record.kind === "table" ? VectorsPart : TermsPart)(record, await analyzer(record), files);
     return new Search(files, index, await Promise.all(index.parts.map(part)));
   }
 
   constructor(files, index, parts) {
     Object.assign(this, { files, index, parts });
     this.whole = parts.find((part) => part.words); // its terms are whole words
-    this.shown = this.whole ?? parts[0]; // its words are marked in texts
     this.groups = index.vectors && new Groups(files, index.vectors, parts.filter((part) => part.kind === "table"));
   }
 
@@ -325,15 +356,15 @@ export class Search {
   async find(text, { k = 10, fuzzy = true, prefix = false, filters = {}, facets = false, length = 200 } = {}) {
     const added = await this.added(text, fuzzy, prefix);
     const queries = await Promise.all(
-      this.parts.map((part) => (part.words ? part.query(text, added) : part.query(...this.inPieces(part, text, added)))),
+      this.parts.map((part) => (part.words ? part.query(text, added) : this.inPieces(part, text, added))),
     );
     const masks = await this.masks(filters);
     const ranked = await this.ranked(queries, intersection(Object.values(masks)), k);
-    const shown = queries[this.parts.indexOf(this.shown)];
+    const shown = queries.find(({ part }) => part === this.whole) ?? queries[0]; // its words are marked in texts
     const result = async ({ document, score }) => {
       const [title, url, body] = await this.text(document);
       const why = this.why(queries, ranked, document);
-      return { document, score, title, url, snippet: this.snippet(body, shown, length), why };
+      return { document, score, title, url, snippet: this.snippet(body, text, shown, length), why };
     };
     return {
       results: await Promise.all(ranked.best.map(result)),
@@ -416,7 +447,7 @@ export class Search {
     };
     const last = lastWord(text);
     if (prefix && last) {
-      const token = whole.tokens(last).at(-1) ?? "";
+      const token = (await whole.tokens(last)).at(-1) ?? "";
       const beginning = token.length === last.length ? token : last.toLowerCase();
       const terms = (await this.startingWith(beginning)).filter(({ term, kind }) => kind & 1 && term !== token);
       const completed = mostFrequent(terms);
@@ -457,19 +488,20 @@ export class Search {
   /** Whether a part of pieces has a word as a whole. Then it is no typo, though no document has it. */
   async isWord(word) {
     for (const part of this.parts) {
-      const tokens = part.words ? [] : part.tokens(word);
+      const tokens = part.words ? [] : await part.tokens(word);
       if (tokens.length === 1 && (await part.shards.entries(tokens)).size) return true;
     }
   }
 
-  /** For a part of pieces: the text without mistyped words, and the pieces of the similar ones. */
-  inPieces(part, text, added) {
+  /** Query of a part of pieces: the text without mistyped words, and the pieces of the similar ones. */
+  async inPieces(part, text, added) {
     const similar = added.filter(({ origin }) => origin === "fuzzy");
     let rest = text;
     for (const [start, end] of similar.flatMap(({ spans }) => spans)) {
       rest = rest.slice(0, start) + " ".repeat(end - start) + rest.slice(end);
     }
-    return [rest, similar.flatMap((each) => part.tokens(each.word).map((term) => ({ ...each, term })))];
+    const pieces = similar.map(async (each) => (await part.tokens(each.word)).map((term) => ({ ...each, term })));
+    return part.query(rest, (await Promise.all(pieces)).flat());
   }
 
   /** Texts in which the last word is completed. */
@@ -486,7 +518,7 @@ export class Search {
     return this.files.open(file, ({ counts }, body) => {
       if (type !== "values") return new Float64Array(body);
       let end = 0;
-      return counts.map((count) => new Uint16Array(body, 2 * end, (end += count) && count));
+      return counts.map((count) => new Uint16Array(body.slice(end, (end += 2 * count))));
     });
   }
 
@@ -522,10 +554,11 @@ export class Search {
   // Excerpts
 
   /** Excerpt of a text with the rarest words of a query, and the places of these words in it. */
-  snippet(body, { part, terms }, length) {
-    const rarity = ({ documents, row, size }) =>
-      row ? size * Math.sqrt(dot(row, row)) : Math.log(1 + (this.index.documents - documents.length + 0.5) / (documents.length + 0.5));
-    const weights = new Map(terms.map(({ term, entry }) => [term, rarity(entry)]));
+  snippet(body, text, { part, terms }, length) {
+    const rarity = ({ length }) => Math.log(1 + (this.index.documents - length + 0.5) / (length + 0.5));
+    const weights = part.words
+      ? new Map(terms.map(({ term, entry }) => [term, rarity(entry.documents)]))
+      : new Map(part.placed(text).map(({ token }) => [token, 1]));
     const marks = part.placed(body.slice(0, LONGEST_TEXT)).filter(({ token }) => weights.has(token));
     const [low, high] = passage(body, marks, weights, length);
     const spans = marks.filter(({ start, end }) => start >= low && end <= high).map(({ start, end }) => [start - low, end - low]);
