@@ -8,7 +8,7 @@ exports indexes of several models, Pagefind indexes the pages, and MiniSearch lo
 indexed. All are served by the same server on this machine, which compresses scripts, pages and JSON as hosts do, and
 waits `--delay` milliseconds before each answer.
 
-**First answer.** From an empty cache: until the ten first results are there with their titles; for termwise and Pagefind
+**First answer.** From an empty cache: until the ten first results and titles are there; for termwise and Pagefind
 also with excerpts, which MiniSearch does not make. Bytes are those of the bodies on the wire, scripts included. The
 median over `--rounds` queries. **Warm.** The median time of all queries of the collection in one page, one after the
 other; files that an earlier query has read are kept. **Quality.** nDCG@10 of all queries. Pagefind returns pages that
@@ -140,6 +140,7 @@ class Server:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def close(self) -> None:
+        """Stop the server."""
         self._server.shutdown()
         self._server.server_close()
 
