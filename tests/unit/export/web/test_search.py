@@ -19,6 +19,7 @@ from termwise.attributes import Schema
 from termwise.engine.query_vector import _query_scale
 from termwise.engine.similar_terms import most_edits
 from termwise.export import ExportSource, LinearForm
+from termwise.models import make_model
 from termwise.search import Search
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -61,6 +62,27 @@ def test_results_and_scores_are_those_of_termwise(name: str, tmp_path: Path, ask
     folder = exported(index, tmp_path / "search", url=URL)
     texts = [*questions(40), "list list list of of bytes", "the name of a name", "qqqq list", "merge", "a"]
     equals_termwise(index, folder, ask, texts)
+
+
+def test_static_query_weights_are_those_of_the_index(tmp_path: Path, ask: Answer) -> None:
+    chance = random.Random(1)
+    words = [f"word{number}" for number in range(60)]
+    rows = [
+        {
+            "id": f"d/{number}",
+            "contents": " ".join(chance.sample(words, 5)),
+            "vector": {word: round(chance.uniform(0.01, 9), 3) for word in chance.sample(words, 12)},
+        }
+        for number in range(200)
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "idf.json").write_text(json.dumps({word: round(chance.uniform(0.1, 5), 4) for word in words[:50]}))
+    index = tmp_path / "docs.tw"
+    settings = {"query": "idf", "idf": str(tmp_path / "idf.json")}
+    model = make_model("vectors", settings)
+    termwise.build_index(tmp_path / "rows.jsonl", index, model=model, store_text=True)
+    folder = exported(index, tmp_path / "search")
+    equals_termwise(index, folder, ask, [" ".join(chance.choices(words, k=4)) for _ in range(20)])
 
 
 def test_a_changed_index_is_searched_as_it_is_now(tmp_path: Path, ask: Answer) -> None:
