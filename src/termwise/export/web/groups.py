@@ -40,7 +40,7 @@ def write_groups(
     """Write the vectors of the documents of all parts with vectors; return their description."""
     ordinals = np.arange(len(source), dtype=np.int64)
     vectors = [part.index.document_vectors(ordinals) for part in parts]
-    means = [_means(each) for each in vectors]
+    means = [window_means(each) for each in vectors]
     both = np.concatenate(means, axis=1)
     parents = grouped(both, NEIGHBOURS)
     nested = [[members[group] for group in grouped(both[members], GROUP)] for members in parents]
@@ -138,7 +138,7 @@ def grouped(vectors: npt.NDArray[np.float32], size: int) -> list[npt.NDArray[np.
     return groups
 
 
-def _means(vectors: DocumentVectors) -> npt.NDArray[np.float32]:
+def window_means(vectors: DocumentVectors) -> npt.NDArray[np.float32]:
     """Return the mean of the windows of each document, zeros without windows."""
     matrix = vectors.matrix()
     counts = np.diff(vectors.indptr)
