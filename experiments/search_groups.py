@@ -1,11 +1,11 @@
-r"""Candidates of a mixture in a browser: how many vectors have to be read, and what is lost?
+r"""Candidates of a mixture in a browser: vectors that are read, and what is lost by reading few.
 
 Question
     A page cannot read the vectors of all documents for every query. `termwise export --to web` puts similar documents
     into groups, and a search reads those that are estimated best. How far is the ranking from that over all documents?
 Ways
-    *all documents*: the linear form. *groups of S, read n*: the documents of the n groups of at most S documents with the
-    largest sum of the product with a centre of 96 neighbours and the best score of a document in the other parts.
+    *all documents*: the linear form. *groups of S, read n*: the documents of the n groups of at most S documents with
+    the largest sum of the product with a centre of 96 neighbours and the best score of a document in the other parts.
     *first n of the other parts*: the documents that a search without vectors finds first. *without vectors* and
     *vectors alone*: one kind of part.
 Run
@@ -89,12 +89,11 @@ def measured(index: Path, collection: Path, split: str) -> list[list[str]]:
         row("vectors alone", lambda other, own, vector: every, others=False),
     ]
     for count in FIRST:
-        rows.append(
-            row(
-                f"first {count} of the other parts",
-                lambda other, own, vector, count=count: np.sort(np.argsort(-other, kind="stable")[:count]),  # type: ignore[misc]
-            )
-        )
+
+        def first(other: Floats, own: Floats, vector: Floats, count: int = count) -> npt.NDArray[np.int64]:
+            return np.sort(np.argsort(-other, kind="stable")[:count])
+
+        rows.append(row(f"first {count} of the other parts", first))  # noqa: PERF401
     for size, reads in SIZES.items():
         nested = [[members[group] for group in grouped(means[members], size)] for members in parents]
         groups = [group for each in nested for group in each]
@@ -148,8 +147,8 @@ def main(given: Sequence[str] | None = None) -> None:
     tables: dict[str, Any] = {}
     parts = [
         "# Candidates of a mixture in a browser",
-        f"Made by `experiments/search_groups.py` on at most {QUERIES} queries of the split {arguments.split}. Groups have a centre for each "
-        f"{NEIGHBOURS} neighbours. Kilobytes are those of the vectors that are read.",
+        f"Made by `experiments/search_groups.py` on at most {QUERIES} queries of the split {arguments.split}. "
+        f"Groups have a centre for each {NEIGHBOURS} neighbours. Kilobytes are those of the vectors that are read.",
     ]
     for index, collection in zip(arguments.pairs[::2], arguments.pairs[1::2], strict=True):
         documents = len(termwise.open(index).index)
