@@ -93,7 +93,7 @@ def measured(index: Path, collection: Path, split: str) -> list[list[str]]:
         def first(other: Floats, own: Floats, vector: Floats, count: int = count) -> npt.NDArray[np.int64]:
             return np.sort(np.argsort(-other, kind="stable")[:count])
 
-        rows.append(row(f"first {count} of the other parts", first))  # noqa: PERF401
+        rows.append(row(f"first {count} of the other parts", first))
     for size, reads in SIZES.items():
         nested = [[members[group] for group in grouped(means[members], size)] for members in parents]
         groups = [group for each in nested for group in each]
