@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import resources
 from typing import Any
 
@@ -29,7 +29,7 @@ _ONLY_FOR_TOKENIZERS = {
 }
 """Functions of the kit that only these tokenizers need."""
 
-_ONLY_FOR_STEMMERS = {"english": ("englishStem",), "porter": ("porterStem",)}
+_ONLY_FOR_STEMMERS = {"english": ("englishStem", "narrow"), "porter": ("porterStem", "narrow")}
 
 _ONLY_FOR_VECTORS = ("VectorsPart", "Groups")
 
@@ -55,10 +55,16 @@ def analyzer_script(descriptions: Iterable[Mapping[str, Any]]) -> bytes:
             needed.add("Pieces")
             continue
         needed.update(_ONLY_FOR_TOKENIZERS.get(description["tokenizer"], ()))
-        for step in description["steps"]:
+        for step in _all_steps(description["steps"]):
             needed.update(_ONLY_FOR_STEMMERS.get(step.get("stem", ""), ()))
     optional = {"Pieces"}.union(*_ONLY_FOR_TOKENIZERS.values(), *_ONLY_FOR_STEMMERS.values())
     return _written(_read("kit", "analyzers.js"), optional - needed)
+
+
+def _all_steps(steps: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    for step in steps:
+        yield step
+        yield from _all_steps(step.get("steps", ()))
 
 
 def _read(*names: str) -> str:

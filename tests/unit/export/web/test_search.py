@@ -28,7 +28,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "code": {"model": "bm25", "analyzer": "code"},
     "Dirichlet": {"model": "dirichlet"},
     "Jelinek-Mercer": {"model": "jm"},
-    "maximum likelihood": {"model": "bm25", "analyzer": "whitespace"},
+    "whitespace": {"model": "bm25", "analyzer": "whitespace"},
+    "German": {"model": "bm25", "analyzer": "german"},
     "instant": {"model": "instant"},
 }
 

@@ -106,7 +106,7 @@ class TermwiseSearch extends HTMLElement {
     const response = await fetch(new URL("search.json", HERE), { cache: "no-cache" });
     if (!response.ok) throw new Error(`search.json: status ${response.status}`);
     this.manifest = await response.json();
-    if (this.manifest.version !== VERSION) throw new Error("it has been updated; load the page again");
+    if (this.manifest.version !== VERSION) throw new Error("reload the page, it has changed");
     this.worker = new Worker(new URL(this.manifest.worker, HERE), { type: "module" });
     this.worker.onerror = () => this.fail("its worker does not start");
     this.worker.onmessage = ({ data }) => {

@@ -4,8 +4,6 @@
 // Sums are whole numbers below 2 ** 53, as in termwise, so the order of additions does not matter.
 
 const MOST_TERMS = 5; // similar terms of a word, and terms that complete a word
-const LONGEST_TEXT = 1e5; // characters in which the words of a query are looked for
-const QUERY_BITS = 12; // bits of the largest query weight if weights are rounded
 
 /** Files of the folder, each read once. `read(name)` returns the bytes of a file. What fails can be read again. */
 class Files {
@@ -117,7 +115,7 @@ function powerAbove(x) {
 export function queryScale(weights, limit, biasBits) {
   if (weights.every(Number.isInteger)) return 1;
   const terms = limit ? weights.slice(0, -1) : weights;
-  const scale = powerAbove(Math.max(...terms)) / 2 ** QUERY_BITS;
+  const scale = powerAbove(Math.max(...terms)) / 4096; // the largest weight has 12 bits
   if (!limit) return scale;
   const largest = (sum(terms) * 255 * 2 ** biasBits + weights.at(-1) * 65535) / scale;
   return scale * 2 ** Math.max(0, Math.ceil(Math.log2(largest / limit)) + 1);
@@ -559,7 +557,7 @@ export class Search {
     const weights = part.words
       ? new Map(terms.map(({ term, entry }) => [term, rarity(entry.documents)]))
       : new Map(part.placed(text).map(({ token }) => [token, 1]));
-    const marks = part.placed(body.slice(0, LONGEST_TEXT)).filter(({ token }) => weights.has(token));
+    const marks = part.placed(body).filter(({ token }) => weights.has(token));
     const [low, high] = passage(body, marks, weights, length);
     const spans = marks.filter(({ start, end }) => start >= low && end <= high).map(({ start, end }) => [start - low, end - low]);
     return { text: body.slice(low, high), spans, before: low, after: body.length - high };
@@ -589,7 +587,7 @@ const mostFrequent = (terms) =>
 const intersection = (masks) => masks.length && masks.reduce((a, b) => a.map((is, document) => is & b[document]));
 
 /** The `k` matching candidates with the largest scores; earlier candidates win ties. */
-export function best(candidates, matched, scores, k) {
+function best(candidates, matched, scores, k) {
   const found = [];
   for (const document of candidates) {
     const score = scores[document];
