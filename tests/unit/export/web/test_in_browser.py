@@ -259,9 +259,8 @@ def test_filters_narrow_the_results_and_count_them(browser: webdriver.Chrome, si
     box.search("lists")
     box.wait(lambda: len(box.titles) == 5)
     box.one(".panel > details > summary").click()
-    labels = box.wait(
-        lambda: [each for each in box.all("fieldset[data-field=section] label") if "(" in each.text]
-    )
+    labels = box.all("fieldset[data-field=section] label")
+    box.wait(lambda: all("(" in each.text for each in labels))
     assert [each.text.strip() for each in labels] == ["guide (2)", "api (1)", "api <b>& (1)"]
     labels[0].find_element(By.TAG_NAME, "input").click()
     box.wait(lambda: len(box.titles) == 2)

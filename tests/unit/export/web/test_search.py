@@ -77,7 +77,9 @@ def test_static_query_weights_are_those_of_the_index(tmp_path: Path, ask: Answer
         for number in range(200)
     ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "idf.json").write_text(json.dumps({word: round(chance.uniform(0.1, 5), 4) for word in words[:50]}))
+    (tmp_path / "idf.json").write_text(
+        json.dumps({word: round(chance.uniform(0.1, 5), 4) for word in words[:50]})
+    )
     index = tmp_path / "docs.tw"
     settings = {"query": "idf", "idf": str(tmp_path / "idf.json")}
     model = make_model("vectors", settings)

@@ -172,7 +172,17 @@ def test_filters_are_chosen_or_have_few_values(tmp_path: Path) -> None:
         export_index(many, "web", tmp_path / "search", settings={"filters": "id"})
 
 
-ANALYZERS = ("english", "standard", "standard+stop+porter", "code", "cjk", "whitespace", "stm2", "german", "arabic")
+ANALYZERS = (
+    "english",
+    "standard",
+    "standard+stop+porter",
+    "code",
+    "cjk",
+    "whitespace",
+    "stm2",
+    "german",
+    "arabic",
+)
 
 
 @pytest.mark.parametrize("name", ANALYZERS)
