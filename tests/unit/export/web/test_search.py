@@ -30,6 +30,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "Jelinek-Mercer": {"model": "jm"},
     "whitespace": {"model": "bm25", "analyzer": "whitespace"},
     "German": {"model": "bm25", "analyzer": "german"},
+    "pieces": {"model": "bm25", "analyzer": "wordpiece"},
+    "vectors alone": {"model": make_model("lookup", {"documents": "table"})},
     "instant": {"model": "instant"},
 }
 
