@@ -20,6 +20,8 @@ TARGETS: dict[str, tuple[str, str]] = {
     "pisa": ("pisa", "Pisa"),
     "postgresql": ("postgresql", "Postgresql"),
     "qdrant": ("qdrant", "Qdrant"),
+    "elasticsearch": ("elasticsearch", "Elasticsearch"),
+    "opensearch": ("opensearch", "OpenSearch"),
     "sqlite": ("sqlite", "Sqlite"),
     "vespa": ("vespa", "Vespa"),
     "web": ("web", "Web"),
