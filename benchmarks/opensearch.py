@@ -83,7 +83,9 @@ def main(given: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     command.add_argument("--data", type=Path, required=True, help="folder of the reference workload")
-    command.add_argument("--work", type=Path, required=True, help="folder for the index, the export and the cluster")
+    command.add_argument(
+        "--work", type=Path, required=True, help="folder for the index, the export and the cluster"
+    )
     command.add_argument("--documents", type=int, help="only the first passages")
     command.add_argument("--timed", type=int, default=200, help="number of queries that are timed")
     command.add_argument("--rounds", type=int, default=3)
@@ -122,7 +124,9 @@ def main(given: Sequence[str] | None = None) -> None:
 
     started = time.perf_counter()
     cluster = ["--data", str(work / "cluster"), "--heap", arguments.heap]
-    lines = subprocess.run([SCRIPT, "start", *cluster], check=True, capture_output=True, text=True).stdout.split()
+    lines = subprocess.run(
+        [SCRIPT, "start", *cluster], check=True, capture_output=True, text=True
+    ).stdout.split()
     report["start, seconds"] = time.perf_counter() - started
     try:
         engine = engine_of(export, ",".join(line.removeprefix("http://") for line in lines) + "/bench")

@@ -38,7 +38,8 @@ VERSION = 1
 
 NAMES = frozenset(
     {
-        *(NAME, WORK, "README.md", "client.py", "engine.py", "linear_sql.py", "ranked_lists.py"),
+        *(NAME, WORK, "README.md", "client.py", "engine.py"),
+        *("bulk_engine.py", "linear_sql.py", "ranked_lists.py"),
         *("schema", "lucene", "data", "query_kit", "state", "changes"),
     }
 )

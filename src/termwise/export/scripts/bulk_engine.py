@@ -56,7 +56,9 @@ class BulkEngine:
     def __init__(self, folder: Path, location: str | None = None) -> None:
         self.folder = folder
         self.description: Mapping[str, Any] = json.loads((folder / "export.json").read_bytes())
-        self.parts: Mapping[str, Mapping[str, Any]] = {part["name"]: part for part in self.description["parts"]}
+        self.parts: Mapping[str, Mapping[str, Any]] = {
+            part["name"]: part for part in self.description["parts"]
+        }
         self.hosts, alias = parsed_location(location or ADDRESS)
         self.alias = alias or str(self.description["alias"])
 
@@ -96,13 +98,19 @@ class BulkEngine:
             return
         name = f"{self.alias}-{self.description['generation']}-{self.digest}"
         if before is None and self.request("HEAD", f"/{self.alias}", absent=True):
-            raise SystemExit(f"{self.alias} is an index, and an alias of this name is needed: give another name in --at")
+            raise SystemExit(
+                f"{self.alias} is an index, and an alias of this name is needed: give another name in --at"
+            )
         made = json.loads((self.folder / "data" / "index.json").read_bytes())
         replicas = made["settings"]["index"]["number_of_replicas"]
         if not self.request("HEAD", f"/{name}", absent=True):
-            quick = {"index": {**made["settings"]["index"], "number_of_replicas": 0, "refresh_interval": "-1"}}
+            quick = {
+                "index": {**made["settings"]["index"], "number_of_replicas": 0, "refresh_interval": "-1"}
+            }
             meta = {"termwise": {"export": None, "generation": None, "loaded": []}}
-            self.request("PUT", f"/{name}", {"settings": quick, "mappings": {**made["mappings"], "_meta": meta}})
+            self.request(
+                "PUT", f"/{name}", {"settings": quick, "mappings": {**made["mappings"], "_meta": meta}}
+            )
         loaded = list(self.meta(name)["loaded"])
         files = sorted((self.folder / "data").glob("part-*.ndjson"))
         files += [self.folder / each / "changes.ndjson" for each in self.description.get("changes", ())]
@@ -119,7 +127,9 @@ class BulkEngine:
         self.request("POST", f"/{name}/_refresh")
         wait = "wait_for_status=yellow&wait_for_no_initializing_shards=true&timeout=600s"
         self.request("GET", f"/_cluster/health/{name}?{wait}")
-        self.set_meta(name, {"export": self.digest, "generation": self.description["generation"], "loaded": loaded})
+        self.set_meta(
+            name, {"export": self.digest, "generation": self.description["generation"], "loaded": loaded}
+        )
         actions = [{"add": {"index": name, "alias": self.alias}}]
         if before is not None:
             actions.insert(0, {"remove": {"index": before, "alias": self.alias}})
@@ -139,7 +149,9 @@ class BulkEngine:
             say(f"{name} already has generation {generation}")
             return
         if meta["generation"] != since:
-            raise SystemExit(f"{name} has generation {meta['generation']}, and these changes are from {since}: run load")
+            raise SystemExit(
+                f"{name} has generation {meta['generation']}, and these changes are from {since}: run load"
+            )
         self.send(name, changes / "changes.ndjson")
         self.request("POST", f"/{name}/_refresh")
         export = self.digest if generation == self.description["generation"] else None
@@ -172,7 +184,9 @@ class BulkEngine:
                 if not failed:
                     break
                 if attempt == RETRIES - 1 or any(each["status"] != 429 for each in failed):
-                    shown = "\n".join(f"  {each['_id']}: {json.dumps(each['error'])[:500]}" for each in failed[:3])
+                    shown = "\n".join(
+                        f"  {each['_id']}: {json.dumps(each['error'])[:500]}" for each in failed[:3]
+                    )
                     raise SystemExit(f"{name} refused {len(failed)} documents of {file}:\n{shown}")
                 time.sleep(0.5 * 2**attempt)  # the engine has too much to do
 
@@ -182,7 +196,9 @@ class BulkEngine:
         """Return a filter of the command line: a query of the engine, as JSON."""
         return None if text is None else dict(json.loads(text))
 
-    def search(self, query: Query, k: int, filter: Mapping[str, Any] | None = None) -> list[tuple[str, float]]:
+    def search(
+        self, query: Query, k: int, filter: Mapping[str, Any] | None = None
+    ) -> list[tuple[str, float]]:
         """Return the identifiers and scores of the best documents."""
         if not 1 <= k <= MOST_RESULTS:
             raise SystemExit(f"the number of results is from 1 to {MOST_RESULTS:,}")

@@ -68,7 +68,10 @@ class Engine(BulkEngine):
             complete = len(hits) < wanted or floats[-1] < floats[k - 1] or floats[-1] < EXACT_FLOAT
             if complete or wanted == MOST_RESULTS:
                 break
-        sums = [sum(value * weights[name] for name, value in hit["_source"].get(field, {}).items()) for hit in hits]
+        sums = [
+            sum(value * weights[name] for name, value in hit["_source"].get(field, {}).items())
+            for hit in hits
+        ]
         order = sorted(range(len(hits)), key=lambda row: (-sums[row], hits[row]["sort"][1]))[:k]
         return [hits[row] for row in order], [sums[row] for row in order]
 

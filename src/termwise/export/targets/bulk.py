@@ -14,6 +14,7 @@ import numpy.typing as npt
 from termwise.attributes import Schema
 from termwise.attributes.dates import microseconds
 from termwise.attributes.field_types import FieldType
+from termwise.display.safe_text import shown
 from termwise.errors import ParameterError
 from termwise.export.conditions import FieldTest, field_test
 from termwise.export.folder import ExportFolder
@@ -69,12 +70,16 @@ def attribute_field(name: str) -> str:
     ('attribute_year', 'attribute_list%2Eprice')
     """
     return "attribute_" + "".join(
-        character if character.isalnum() or character in "_-" else "".join(f"%{byte:02X}" for byte in character.encode())
+        character
+        if character.isalnum() or character in "_-"
+        else "".join(f"%{byte:02X}" for byte in character.encode())
         for character in name
     )
 
 
-def mapping(source: ExportSource, weights: Mapping[str, Any], vector: Callable[[int], Mapping[str, Any]]) -> dict[str, Any]:
+def mapping(
+    source: ExportSource, weights: Mapping[str, Any], vector: Callable[[int], Mapping[str, Any]]
+) -> dict[str, Any]:
     """Return the mapping of the fields.
 
     Parameters
@@ -98,7 +103,10 @@ def mapping(source: ExportSource, weights: Mapping[str, Any], vector: Callable[[
         if part.kind == "sparse":
             properties[part.field] = dict(weights)
         else:
-            properties[part.field] = {"type": "nested", "properties": {"vector": dict(vector(part.dimensions))}}
+            properties[part.field] = {
+                "type": "nested",
+                "properties": {"vector": dict(vector(part.dimensions))},
+            }
             properties[f"{part.field}_windows"] = {"type": "integer"}
     return {"dynamic": "strict", "properties": properties}
 
@@ -197,7 +205,10 @@ def _weights(part: ExportPart, rows: ImpactRows, names: list[str]) -> Iterator[s
     ends = rows.indptr.tolist()
     terms, impacts = rows.terms.tolist(), rows.impacts.tolist()
     for row, (first, stop) in enumerate(zip(ends, ends[1:], strict=False)):
-        found = [f"{names[term]}{impact}" for term, impact in zip(terms[first:stop], impacts[first:stop], strict=True)]
+        found = [
+            f"{names[term]}{impact}"
+            for term, impact in zip(terms[first:stop], impacts[first:stop], strict=True)
+        ]
         if part.has_bias:
             bias = rows.biases[row].item()
             halves = split_bias(bias) if part.is_exact_integer else (bias, 0)
@@ -223,7 +234,8 @@ def _vectors(part: ExportPart, rows: DocumentVectors) -> Iterator[str]:
     ends = rows.indptr.tolist()
     for first, stop in zip(ends, ends[1:], strict=False):
         windows = [
-            f'{{"vector":[{",".join(_numbers(rows.rows[window], rows.scales[window]))}]}}' for window in range(first, stop)
+            f'{{"vector":[{",".join(_numbers(rows.rows[window], rows.scales[window]))}]}}'
+            for window in range(first, stop)
         ]
         yield f'"{part.field}":[{",".join(windows)}],"{part.field}_windows":{len(windows)}'
 
@@ -280,6 +292,9 @@ def _any(queries: list[dict[str, Any]]) -> dict[str, Any]:
 def _test_query(test: FieldTest) -> dict[str, Any]:
     field = attribute_field(test.field)
     exists = {"exists": {"field": field}}
+    for text in (*test.values, *((test.strings.low, test.strings.high) if test.strings else ())):
+        if isinstance(text, str) and any("\ud800" <= character <= "\udfff" for character in text):
+            raise ParameterError("a query of this engine has no surrogate characters", facts=[("text", shown(text))])
     if test.never:
         passed: dict[str, Any] = {"match_none": {}}
     elif test.values:

@@ -58,12 +58,18 @@ class Elasticsearch(TypedSettings):
         # By default, Elasticsearch leaves out terms with small weights, and rounds vectors to 1 bit a dimension.
         mappings = mapping(source, {"type": "sparse_vector", "index_options": {"prune": False}}, _vector)
         folder.write(
-            "data/index.json", json.dumps({"settings": {"index": index}, "mappings": mappings}, indent=1) + "\n"
+            "data/index.json",
+            json.dumps({"settings": {"index": index}, "mappings": mappings}, indent=1) + "\n",
         )
         write_parts(source, folder, progress)
 
     def write_changes(
-        self, rows: Iterator[Batch], deleted: Sequence[str], source: ExportSource, folder: ExportFolder, at: str
+        self,
+        rows: Iterator[Batch],
+        deleted: Sequence[str],
+        source: ExportSource,
+        folder: ExportFolder,
+        at: str,
     ) -> None:
         """Write the changes in the form of ``_bulk``."""
         write_changed(rows, deleted, source, folder, at)

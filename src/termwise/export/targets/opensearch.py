@@ -56,14 +56,22 @@ class OpenSearch(TypedSettings):
         """Write settings, mapping and documents."""
         index = {"number_of_shards": self.shards, "number_of_replicas": self.replicas}
         # Without the setting index.knn, a vector is stored for scripts only, and no graph is built.
-        mappings = mapping(source, {"type": "rank_features"}, lambda n: {"type": "knn_vector", "dimension": n})
+        mappings = mapping(
+            source, {"type": "rank_features"}, lambda n: {"type": "knn_vector", "dimension": n}
+        )
         folder.write(
-            "data/index.json", json.dumps({"settings": {"index": index}, "mappings": mappings}, indent=1) + "\n"
+            "data/index.json",
+            json.dumps({"settings": {"index": index}, "mappings": mappings}, indent=1) + "\n",
         )
         write_parts(source, folder, progress)
 
     def write_changes(
-        self, rows: Iterator[Batch], deleted: Sequence[str], source: ExportSource, folder: ExportFolder, at: str
+        self,
+        rows: Iterator[Batch],
+        deleted: Sequence[str],
+        source: ExportSource,
+        folder: ExportFolder,
+        at: str,
     ) -> None:
         """Write the changes in the form of ``_bulk``."""
         write_changed(rows, deleted, source, folder, at)
