@@ -6,8 +6,9 @@ r"""OpenSearch with an export of termwise, beside termwise: loading, and queries
 The weights of the reference workload (616,387 passages, 29 million postings) are indexed with the model ``vectors``,
 exported to the target ``opensearch``, and loaded into the three nodes of ``scripts/opensearch``, which run on this
 machine: 3 shards with one replica each, merged to one segment. All queries are compared at k = 1,000: the same
-documents in the same order. Then termwise and OpenSearch answer 200 of them in turns, from one thread and from two. A search of termwise starts with the text of the query; one of OpenSearch with the body, which the query kit made.
-Results are printed and appended as one JSON object to ``benchmarks/results/opensearch.jsonl``.
+documents in the same order. Then termwise and OpenSearch answer 200 of them in turns, from one thread and from two. A
+search of termwise starts with the text of the query; one of OpenSearch with its encoded form. Results are
+printed and appended as one JSON object to ``benchmarks/results/opensearch.jsonl``.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ from timing import RESULTS, about, append, say  # noqa: E402
 from workload import Workload, load  # noqa: E402
 
 import termwise  # noqa: E402
-from termwise.export import export_index  # noqa: E402
 from termwise.export.linear_form import LinearForm  # noqa: E402
 from termwise.export.source import ExportSource  # noqa: E402
 

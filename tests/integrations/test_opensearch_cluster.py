@@ -28,13 +28,40 @@ from termwise.errors import ParameterError
 from termwise.export import check_export, export_index, make_target
 from termwise.export.linear_form import LinearForm
 from termwise.export.source import ExportSource
-from termwise.filters import And, Between, Equals, Exists, Filter, Greater, In, Less, Not, NotEquals, NotIn, Or
+from termwise.filters import (
+    And,
+    Between,
+    Equals,
+    Exists,
+    Filter,
+    Greater,
+    In,
+    Less,
+    Not,
+    NotEquals,
+    NotIn,
+    Or,
+)
 from termwise.records import Query
 
 pytest.importorskip("opensearchpy", reason="needs opensearch-py: pip install opensearch-py")
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "opensearch"
-WORDS = ["tea", "green", "black", "leaf", "node.js", "100%", "a*b", "steam", "water", "kettle", "cup", "é", "%2E"]
+WORDS = [
+    "tea",
+    "green",
+    "black",
+    "leaf",
+    "node.js",
+    "100%",
+    "a*b",
+    "steam",
+    "water",
+    "kettle",
+    "cup",
+    "é",
+    "%2E",
+]
 
 
 class Cluster:
@@ -47,7 +74,10 @@ class Cluster:
     def run(self, *arguments: str) -> str:
         """Run the script, and return what it prints."""
         done = subprocess.run(
-            [sys.executable, SCRIPT, *arguments, "--data", self.folder], capture_output=True, text=True, check=False
+            [sys.executable, SCRIPT, *arguments, "--data", self.folder],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -125,7 +155,9 @@ def load(cluster: Cluster, tmp_path: Path, request: pytest.FixtureRequest) -> It
     """Return a function that exports an index, and loads it behind an alias named for the test."""
     made: list[Loaded] = []
 
-    def loaded(index: Path, *, name: str = "", load: bool = True, shards: int = 3, replicas: int = 0) -> Loaded:
+    def loaded(
+        index: Path, *, name: str = "", load: bool = True, shards: int = 3, replicas: int = 0
+    ) -> Loaded:
         export = tmp_path / f"export{len(made)}"
         settings = {"shards": str(shards), "replicas": str(replicas)}
         export_index(index, "opensearch", export, settings=settings)
@@ -162,7 +194,14 @@ def shop(count: int, seed: int) -> list[Document]:
 
 
 SCHEMA = Schema(
-    {"lang": "keyword", "price": "float", "count": "integer", "sold": "boolean", "day": "date", "tags": "keywords"}
+    {
+        "lang": "keyword",
+        "price": "float",
+        "count": "integer",
+        "sold": "boolean",
+        "day": "date",
+        "tags": "keywords",
+    }
 )
 
 
@@ -213,7 +252,9 @@ def test_the_documentation_of_python_has_equal_results(load: Load, tmp_path: Pat
 
 @pytest.mark.shared
 @pytest.mark.parametrize("collection", ["cacm", "scifact"])
-def test_judged_collections_have_equal_results(load: Load, tmp_path: Path, shared: Path, collection: str) -> None:
+def test_judged_collections_have_equal_results(
+    load: Load, tmp_path: Path, shared: Path, collection: str
+) -> None:
     folder = shared / "collections" / collection
     termwise.build_index(folder, tmp_path / "index", model="bm25")
     both = load(tmp_path / "index")
@@ -231,7 +272,9 @@ def test_a_mixture_has_equal_results(load: Load, tmp_path: Path) -> None:
     documents.append(Document("empty", ""))
     termwise.build_index(documents, tmp_path / "index", model="instant")
     both = load(tmp_path / "index")
-    queries = [Query(str(number), text) for number, text in enumerate([*PASSAGES, "lava", "qqqq", "sea moon"])]
+    queries = [
+        Query(str(number), text) for number, text in enumerate([*PASSAGES, "lava", "qqqq", "sea moon"])
+    ]
     check = check_export(both.index, both.export, queries, at=both.at, k=100)
     assert check.identical == check.queries == len(queries)
     assert check.score_difference < 1e-5
@@ -267,7 +310,9 @@ def test_a_filter_that_no_query_can_have_is_refused() -> None:
 
 def test_deleted_documents_are_left_out_and_chunks_are_joined(load: Load, tmp_path: Path) -> None:
     documents = [Document(each.doc_id, f"{each.text} " * 6) for each in shop(60, seed=3)]
-    termwise.build_index(documents, tmp_path / "index", model="bm25", analyzer="whitespace", chunk=20, store_text=True)
+    termwise.build_index(
+        documents, tmp_path / "index", model="bm25", analyzer="whitespace", chunk=20, store_text=True
+    )
     with termwise.open_writer(tmp_path / "index") as writer:
         writer.delete(f"d{number}" for number in range(0, 60, 7))
         writer.commit()
@@ -289,7 +334,9 @@ def test_changes_are_applied_once(load: Load, tmp_path: Path) -> None:
         writer.add([Document("d5", "green green tea"), Document("new", "steam kettle")])
         writer.commit()
     since = both.form.source.generation
-    made = export_index(both.index, "opensearch", both.export, since=since, settings={"shards": "3", "replicas": "0"})
+    made = export_index(
+        both.index, "opensearch", both.export, since=since, settings={"shards": "3", "replicas": "0"}
+    )
     later = Loaded(both.index, both.export, cluster_of(both), both.engine.alias)
     lines: list[str] = []
     for _ in range(2):
@@ -333,7 +380,9 @@ def test_an_interrupted_load_goes_on(load: Load, tmp_path: Path) -> None:
     both.load()
     assert sent == [f"part-{number:05}.ndjson" for number in range(5)]
     assert both.found("tea green") == both.expected("tea green")
-    assert both.load() == [f"{both.engine.alias} already holds this export, in the index {both.engine.current()}"]
+    assert both.load() == [
+        f"{both.engine.alias} already holds this export, in the index {both.engine.current()}"
+    ]
 
 
 def test_errors_of_documents_are_shown(load: Load, tmp_path: Path) -> None:
@@ -438,5 +487,7 @@ def test_a_node_is_lost_and_returns(load: Load, cluster: Cluster, tmp_path: Path
         searches.end()
     assert {*map(tuple, searches.answers)} == {tuple(expected)}
     assert searches.errors == []
-    health = both.engine.request("GET", f"/_cluster/health/{both.engine.alias}?wait_for_status=green&timeout=60s")
+    health = both.engine.request(
+        "GET", f"/_cluster/health/{both.engine.alias}?wait_for_status=green&timeout=60s"
+    )
     assert (health["status"], health["number_of_nodes"], health["active_shards"]) == ("green", 3, 6)

@@ -107,7 +107,7 @@ class BulkEngine:
             quick = {
                 "index": {**made["settings"]["index"], "number_of_replicas": 0, "refresh_interval": "-1"}
             }
-            meta = {"termwise": {"export": None, "generation": None, "loaded": []}}
+            meta: dict[str, Any] = {"termwise": {"export": None, "generation": None, "loaded": []}}
             self.request(
                 "PUT", f"/{name}", {"settings": quick, "mappings": {**made["mappings"], "_meta": meta}}
             )

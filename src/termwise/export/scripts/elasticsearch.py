@@ -1,6 +1,6 @@
-"""Elasticsearch 9: one index behind an alias, with `sparse_vector` for weights of terms. Needs the library elasticsearch.
+"""Elasticsearch 9: one index behind an alias; weights of terms are `sparse_vector`. Library: elasticsearch.
 
-LOCATION is http://HOST:PORT[,HOST:PORT...][/ALIAS]; by default http://localhost:9200 and the name of the exported index.
+LOCATION is http://HOST:PORT[,HOST:PORT...][/ALIAS]; by default http://localhost:9200 and the name of the index.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from elasticsearch import Elasticsearch, NotFoundError
 TIMEOUT = 120
 
 
-class Engine(BulkEngine):
+class Engine(BulkEngine):  # type: ignore[misc]  # a neighbour in the export, not in the package
     """Index of an export in Elasticsearch."""
 
     def __init__(self, folder: Path, location: str | None = None) -> None:

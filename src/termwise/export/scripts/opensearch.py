@@ -1,6 +1,6 @@
-"""OpenSearch 3: one index behind an alias, with `rank_features` for weights of terms. Needs the library opensearch-py.
+"""OpenSearch 3: one index behind an alias; weights of terms are `rank_features`. Library: opensearch-py.
 
-LOCATION is http://HOST:PORT[,HOST:PORT...][/ALIAS]; by default http://localhost:9200 and the name of the exported index.
+LOCATION is http://HOST:PORT[,HOST:PORT...][/ALIAS]; by default http://localhost:9200 and the name of the index.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from opensearchpy import NotFoundError, OpenSearch
 TIMEOUT = 120
 
 
-class Engine(BulkEngine):
+class Engine(BulkEngine):  # type: ignore[misc]  # a neighbour in the export, not in the package
     """Index of an export in OpenSearch."""
 
     def __init__(self, folder: Path, location: str | None = None) -> None:

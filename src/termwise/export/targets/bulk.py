@@ -1,4 +1,4 @@
-"""Shared by the targets OpenSearch and Elasticsearch: documents in the form of ``_bulk``, mapping, filters as queries."""
+"""Shared by the targets OpenSearch and Elasticsearch: documents for ``_bulk``, mapping, filters as queries."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -156,7 +157,7 @@ def statements(source: ExportSource, *, weights: str) -> list[Statement]:
             reason = f"{weights} keeps 9 significant bits, and the weights of this index are not rounded to 8"
         found.append(Statement(f"weights of {part.name}", part.is_exact_integer, reason))
     for part in dense_parts(source):
-        reason = "numbers of 8 bits and their scale become floats of 32 bits; products differ by about 1e-6 of the largest"
+        reason = "numbers of 8 bits and their scale become floats of 32 bits; products differ by about 1e-6"
         found.append(Statement(f"vectors of {part.name}", False, reason))
     if source.schema:
         reason = (
@@ -204,7 +205,7 @@ def _weights(part: ExportPart, rows: ImpactRows, names: list[str]) -> Iterator[s
     """Yield the member of the weights of each row."""
     ends = rows.indptr.tolist()
     terms, impacts = rows.terms.tolist(), rows.impacts.tolist()
-    for row, (first, stop) in enumerate(zip(ends, ends[1:], strict=False)):
+    for row, (first, stop) in enumerate(pairwise(ends)):
         found = [
             f"{names[term]}{impact}"
             for term, impact in zip(terms[first:stop], impacts[first:stop], strict=True)
@@ -232,7 +233,7 @@ def split_bias(bias: int) -> tuple[int, int]:
 def _vectors(part: ExportPart, rows: DocumentVectors) -> Iterator[str]:
     """Yield the members of the vectors of each row: its windows, and how many there are."""
     ends = rows.indptr.tolist()
-    for first, stop in zip(ends, ends[1:], strict=False):
+    for first, stop in pairwise(ends):
         windows = [
             f'{{"vector":[{",".join(_numbers(rows.rows[window], rows.scales[window]))}]}}'
             for window in range(first, stop)
@@ -294,7 +295,9 @@ def _test_query(test: FieldTest) -> dict[str, Any]:
     exists = {"exists": {"field": field}}
     for text in (*test.values, *((test.strings.low, test.strings.high) if test.strings else ())):
         if isinstance(text, str) and any("\ud800" <= character <= "\udfff" for character in text):
-            raise ParameterError("a query of this engine has no surrogate characters", facts=[("text", shown(text))])
+            raise ParameterError(
+                "a query of this engine has no surrogate characters", facts=[("text", shown(text))]
+            )
     if test.never:
         passed: dict[str, Any] = {"match_none": {}}
     elif test.values:

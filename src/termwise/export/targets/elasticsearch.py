@@ -1,4 +1,4 @@
-"""Elasticsearch 9: documents in the form of ``_bulk``, with weights as ``sparse_vector`` and vectors as ``dense_vector``."""
+"""Elasticsearch 9: documents for ``_bulk``, with weights as ``sparse_vector`` and vectors as ``dense_vector``."""
 
 from __future__ import annotations
 

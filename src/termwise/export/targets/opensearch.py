@@ -1,4 +1,4 @@
-"""OpenSearch 3: documents in the form of ``_bulk``, with weights as ``rank_features`` and vectors as ``knn_vector``."""
+"""OpenSearch 3: documents for ``_bulk``, with weights as ``rank_features`` and vectors as ``knn_vector``."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _order(source: ExportSource) -> Statement:
         reason = "scores are floats of 24 significant bits, so documents whose scores differ less may change places"
         return Statement("order", False, reason)
     reason = (
-        "documents with equal scores are in the order of the index; scores are floats of 24 significant bits, and where "
-        "a sum does not fit, engine.py adds the whole numbers of the documents again"
+        "documents with equal scores are in the order of the index; scores are floats of 24 significant bits, "
+        "and where a sum does not fit, engine.py adds the whole numbers of the documents again"
     )
     return Statement("order", all(part.is_exact_integer for part in source.parts), reason)
