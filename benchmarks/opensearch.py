@@ -14,7 +14,6 @@ printed and appended as one JSON object to ``benchmarks/results/opensearch.jsonl
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import resource
 import subprocess
@@ -34,6 +33,7 @@ from timing import RESULTS, about, append, say  # noqa: E402
 from workload import Workload, load  # noqa: E402
 
 import termwise  # noqa: E402
+from termwise.export.check import open_engine  # noqa: E402
 from termwise.export.linear_form import LinearForm  # noqa: E402
 from termwise.export.source import ExportSource  # noqa: E402
 
@@ -49,20 +49,6 @@ def write_weights(workload: Workload, file: Path) -> None:
             span = slice(int(indptr[row]), int(indptr[row + 1]))
             vector = dict(zip(map(str, terms[span].tolist()), impacts[span].tolist(), strict=True))
             out.write(json.dumps({"id": str(row), "vector": vector}, separators=(",", ":")) + "\n")
-
-
-def engine_of(export: Path, location: str) -> Any:
-    """Return the engine of an export, as its ``client.py`` does."""
-    sys.path.insert(0, str(export))
-    try:
-        spec = importlib.util.spec_from_file_location("engine", export / "engine.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.pop(0)
-    return module.Engine(export, location)
 
 
 def per_second(call: Callable[[Any], object], queries: Sequence[Any], threads: int) -> float:
@@ -129,7 +115,7 @@ def main(given: Sequence[str] | None = None) -> None:
     ).stdout.split()
     report["start, seconds"] = time.perf_counter() - started
     try:
-        engine = engine_of(export, ",".join(line.removeprefix("http://") for line in lines) + "/bench")
+        engine: Any = open_engine(export, ",".join(line.removeprefix("http://") for line in lines) + "/bench")
         before = engine.current()
         if before is not None:
             engine.request("DELETE", f"/{before}")

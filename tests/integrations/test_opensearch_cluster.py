@@ -5,7 +5,6 @@ The server comes from Maven Central, or from the cache of ``scripts/opensearch``
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import random
 import subprocess
@@ -26,6 +25,7 @@ from termwise.collection import read_qrels, read_queries
 from termwise.collection.python_questions import PythonQuestions
 from termwise.errors import ParameterError
 from termwise.export import check_export, export_index, make_target
+from termwise.export.check import open_engine
 from termwise.export.linear_form import LinearForm
 from termwise.export.source import ExportSource
 from termwise.filters import (
@@ -109,7 +109,7 @@ class Loaded:
         self.at = f"{cluster.location}/{alias}"
         self.searcher = termwise.open(index)
         self.form = LinearForm(ExportSource(self.searcher))
-        self.engine = engine_of(export, self.at)
+        self.engine: Any = open_engine(export, self.at)
 
     def load(self) -> list[str]:
         """Load, and return the lines about progress."""
@@ -129,22 +129,6 @@ class Loaded:
         """Search in termwise."""
         ranking = self.searcher.rank(text, k=k, filter=filter)
         return list(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
-
-
-def engine_of(export: Path, location: str) -> Any:
-    """Return the engine of an export, as its ``client.py`` does."""
-    for name in ("bulk_engine", "engine"):
-        sys.modules.pop(name, None)
-    sys.path.insert(0, str(export))
-    try:
-        spec = importlib.util.spec_from_file_location("engine", export / "engine.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.pop(0)
-    return module.Engine(export, location)
 
 
 Load = Callable[..., Loaded]
@@ -420,7 +404,7 @@ class Searches(threading.Thread):
 
     def run(self) -> None:
         """Search until the test ends this."""
-        engine = engine_of(self.both.export, self.both.at)
+        engine = open_engine(self.both.export, self.both.at)
         body = self.both.form.query(self.text)
         while not self.ended.is_set():
             try:
