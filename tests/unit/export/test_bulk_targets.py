@@ -141,14 +141,11 @@ def test_the_arithmetic_of_a_search_gives_the_same_results(
     opened = open_engine(tmp_path / "out", None)
     opened.close()
     monkeypatch.setattr("termwise.export.check.open_engine", lambda *_: _Replaying(opened, replay))
-    if (
-        to == "elasticsearch" and name == "dirichlet"
-    ):  # sums above 2^24, which only OpenSearch's engine.py adds again
-        with pytest.raises(AssertionError):
-            check(sources[name], tmp_path / "out")
-        return
     found = check(sources[name], tmp_path / "out", random_filters=15)
-    assert found.score_difference < (1e-5 if name == "instant" else 1e-12)
+    rounded = (
+        to == "elasticsearch" and name == "dirichlet"
+    )  # sums above 2^24 that engine.py does not add again
+    assert found.score_difference < (1e-5 if name == "instant" else 1e-6 if rounded else 1e-12)
     assert len(replay.bodies) >= 5
 
 
@@ -260,7 +257,7 @@ def test_a_query_of_opensearch(tmp_path: Path) -> None:
                 "filter": [{"exists": {"field": "x"}}],
             }
         },
-        "sort": [{"_score": "desc"}, {"position": "asc"}],
+        "sort": [{"_score": {"order": "desc"}}, {"position": {"order": "asc"}}],
         "track_total_hits": False,
         "_source": False,
         "stored_fields": "_none_",

@@ -107,9 +107,9 @@ class BulkEngine:
             quick = {
                 "index": {**made["settings"]["index"], "number_of_replicas": 0, "refresh_interval": "-1"}
             }
-            meta: dict[str, Any] = {"termwise": {"export": None, "generation": None, "loaded": []}}
+            empty = {"termwise": {"export": None, "generation": None, "loaded": []}}
             self.request(
-                "PUT", f"/{name}", {"settings": quick, "mappings": {**made["mappings"], "_meta": meta}}
+                "PUT", f"/{name}", {"settings": quick, "mappings": {**made["mappings"], "_meta": empty}}
             )
         loaded = list(self.meta(name)["loaded"])
         files = sorted((self.folder / "data").glob("part-*.ndjson"))
@@ -125,11 +125,9 @@ class BulkEngine:
         settings = {"index": {"number_of_replicas": replicas, "refresh_interval": None}}
         self.request("PUT", f"/{name}/_settings", settings)
         self.request("POST", f"/{name}/_refresh")
-        wait = "wait_for_status=yellow&wait_for_no_initializing_shards=true&timeout=600s"
-        self.request("GET", f"/_cluster/health/{name}?{wait}")
-        self.set_meta(
-            name, {"export": self.digest, "generation": self.description["generation"], "loaded": loaded}
-        )
+        self.wait_for_copies(name, replicas)
+        meta = {"export": self.digest, "generation": self.description["generation"], "loaded": loaded}
+        self.set_meta(name, meta)
         actions = [{"add": {"index": name, "alias": self.alias}}]
         if before is not None:
             actions.insert(0, {"remove": {"index": before, "alias": self.alias}})
@@ -157,6 +155,15 @@ class BulkEngine:
         export = self.digest if generation == self.description["generation"] else None
         self.set_meta(name, {**meta, "generation": generation, "export": export})
         say(f"{name}: applied {changes}, generation {generation}")
+
+    def wait_for_copies(self, name: str, replicas: int) -> None:
+        """Wait until an index has all copies of its shards, as far as there are nodes for them."""
+        while True:
+            health = self.request("GET", f"/_cluster/health/{name}")
+            enough = health["number_of_data_nodes"] > replicas  # a node has one copy of a shard at the most
+            if health["status"] == "green" or (health["status"] == "yellow" and not enough):
+                return
+            time.sleep(0.2)
 
     def current(self) -> str | None:
         """Return the name of the index behind the alias; None without one."""
@@ -263,7 +270,7 @@ class BulkEngine:
         body: dict[str, Any] = {
             "size": k,
             "query": {"bool": found},
-            "sort": [{"_score": "desc"}, {"position": "asc"}],
+            "sort": [{"_score": {"order": "desc"}}, {"position": {"order": "asc"}}],
             "track_total_hits": False,
             "_source": False,
             "stored_fields": "_none_",
