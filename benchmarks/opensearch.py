@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -39,6 +38,18 @@ from termwise.export.source import ExportSource  # noqa: E402
 
 SCRIPT = HERE.parent / "scripts" / "opensearch"
 SHARDS = 3
+
+EXPORT = """
+import json, sys, time
+from pathlib import Path
+from termwise.export import export_index
+begin = time.perf_counter()
+export_index(sys.argv[1], "opensearch", sys.argv[2], settings={"shards": sys.argv[3]}, overwrite=True)
+seconds, cpu = time.perf_counter() - begin, time.process_time()
+status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+print(json.dumps({"seconds": seconds, "processor seconds": cpu, "memory, MB": int(status["VmHWM"].split()[0]) / 1024}))
+"""
+"""Program that exports, and prints its time and its memory, without those of this process."""
 
 
 def write_weights(workload: Workload, file: Path) -> None:
@@ -95,16 +106,14 @@ def main(given: Sequence[str] | None = None) -> None:
     say(f"{len(searcher.index):,} documents indexed")
 
     export = work / f"export-{workload.documents}"
-    program = (
-        "import sys; from termwise.export import export_index; "
-        f"export_index(sys.argv[1], 'opensearch', sys.argv[2], settings={{'shards': '{SHARDS}'}}, overwrite=True)"
+    done = subprocess.run(
+        [sys.executable, "-c", EXPORT, str(index), str(export), str(SHARDS)],
+        check=True,
+        capture_output=True,
+        text=True,
     )
-    begin = time.perf_counter()
-    subprocess.run([sys.executable, "-c", program, str(index), str(export)], check=True)
-    report["export"] = {
-        "seconds": time.perf_counter() - begin,
-        "bytes": sum(file.stat().st_size for file in (export / "data").iterdir()),
-        "memory, MB": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
+    report["export"] = json.loads(done.stdout) | {
+        "bytes": sum(file.stat().st_size for file in (export / "data").iterdir())
     }
     say(f"export: {report['export']}")
 
