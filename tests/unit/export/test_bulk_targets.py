@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.export.sources import check
+from tokenizers import Tokenizer
 
 import termwise
 from termwise import Document
@@ -333,3 +336,44 @@ def test_filters_are_checked() -> None:
         make_target("opensearch").filter(Equals("year", 1), schema)
     with pytest.raises(ParameterError, match="surrogate"):
         make_target("elasticsearch").filter(Equals("lang", "\ud800"), schema)
+
+
+def test_tokenizer_for_queries_that_opensearch_encodes(tmp_path: Path) -> None:
+    """Its tokens, each counted once, with their weights, are the query of the query kit."""
+    texts = ["merge two sorted lists", "a 100% tea, brewed in Zürich (node.js)", "unseen \u5b57 words"]
+    idf = {"merge": 3.5, "two": 90.0, "tea": 0.0, "##ww": 2.0}
+    (tmp_path / "idf.json").write_text(json.dumps(idf))
+    model = termwise.models.VectorModel(query="idf", idf=str(tmp_path / "idf.json"))
+    rows = [
+        {"id": str(n), "vector": {"merge": 3, "two": 2, "tea": 1, ".": 2, "words": n + 1}} for n in range(3)
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    termwise.build_index(tmp_path / "rows.jsonl", tmp_path / "index", model=model, analyzer="wordpiece")
+    made = export_index(tmp_path / "index", "opensearch", tmp_path / "out")
+    assert "not found" in (tmp_path / "out" / "README.md").read_text()
+    place = tmp_path / "out" / "data" / "doc_only"
+    described = json.loads((place / "model.json").read_text())
+    archive = (place / "tokenizer.zip").read_bytes()
+    assert described["model_content_hash_value"] == hashlib.sha256(archive).hexdigest()
+    assert json.loads((place / "search.json").read_text())["query"]["neural_sparse"].keys() == {
+        made["parts"][0]["field"]
+    }
+    with zipfile.ZipFile(place / "tokenizer.zip") as files:
+        tokenizer = Tokenizer.from_str(files.read("tokenizer.json").decode())
+        weights = json.loads(files.read("idf.json"))
+    assert max(weights.values()) == 64.0
+    source = ExportSource(termwise.open(tmp_path / "index"))
+    known = set(source.parts[0].tokens)
+    for text in texts:
+        found = {token: weights.get(token, 1.0) for token in tokenizer.encode(text).tokens}
+        found = {token: weight for token, weight in found.items() if token in known and weight > 1e-5}
+        expected = LinearForm(source).query(text)["parts"][0]["terms"]
+        assert found.keys() == expected.keys()
+        if found:
+            ratios = [found[token] / expected[token] for token in found]
+            assert max(ratios) / min(ratios) < 1.001  # termwise rounds weights of queries to 12 bits
+
+
+def test_no_tokenizer_for_other_analyzers(tmp_path: Path) -> None:
+    export_index(small(tmp_path / "index"), "opensearch", tmp_path / "out")
+    assert not (tmp_path / "out" / "data" / "doc_only").exists()

@@ -19,6 +19,7 @@ from termwise.export.targets.bulk import (
     write_changed,
     write_parts,
 )
+from termwise.export.targets.doc_only import doc_only_statements, write_doc_only
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Filter
 from termwise.progress import Progress
@@ -64,6 +65,7 @@ class OpenSearch(TypedSettings):
             json.dumps({"settings": {"index": index}, "mappings": mappings}, indent=1) + "\n",
         )
         write_parts(source, folder, progress)
+        write_doc_only(source, folder)
 
     def write_changes(
         self,
@@ -82,7 +84,7 @@ class OpenSearch(TypedSettings):
 
     def statements(self, source: ExportSource) -> list[Statement]:
         """Return what is exact."""
-        return [*statements(source, weights="rank_features"), _order(source)]
+        return [*statements(source, weights="rank_features"), _order(source), *doc_only_statements(source)]
 
     def filter(self, filter: Filter, schema: Schema) -> dict[str, Any]:
         """Return a filter as a query of OpenSearch."""
