@@ -32,7 +32,7 @@ from timing import RESULTS, about, append, say  # noqa: E402
 from workload import Workload, load  # noqa: E402
 
 import termwise  # noqa: E402
-from termwise.export.check import open_engine  # noqa: E402
+from termwise.export.check import program  # noqa: E402
 from termwise.export.linear_form import LinearForm  # noqa: E402
 from termwise.export.source import ExportSource  # noqa: E402
 
@@ -124,7 +124,8 @@ def main(given: Sequence[str] | None = None) -> None:
     ).stdout.split()
     report["start, seconds"] = time.perf_counter() - started
     try:
-        engine: Any = open_engine(export, ",".join(line.removeprefix("http://") for line in lines) + "/bench")
+        location = ",".join(line.removeprefix("http://") for line in lines)
+        engine: Any = program(export / "engine.py").Engine(export, f"{location}/bench")
         before = engine.current()
         if before is not None:
             engine.request("DELETE", f"/{before}")

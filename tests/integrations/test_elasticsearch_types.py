@@ -18,7 +18,7 @@ from tests.unit.export.sources import documents, filters
 
 import termwise
 from termwise.export import ExportSource, export_index, make_target
-from termwise.export.check import open_engine
+from termwise.export.check import program
 from termwise.export.linear_form import LinearForm
 
 PACKAGES = ("@elastic/elasticsearch@9", "typescript@5", "@types/node@24")
@@ -63,7 +63,7 @@ def test_requests_have_the_published_types(compiler: Path, tmp_path: Path) -> No
         source = ExportSource(termwise.open(index))
         made = json.loads((out / "data" / "index.json").read_text())
         request("IndicesCreateRequest", {"index": "x", **made})
-        engine: Any = open_engine(out, None)
+        engine: Any = program(out / "engine.py").Engine(out, None)
         chosen = [make_target("elasticsearch").filter(each, source.schema) for each in filters(12)]
         for filter in (None, *chosen):
             body, _, _ = engine.body(LinearForm(source).query(documents(1)[0].text), 10, filter)

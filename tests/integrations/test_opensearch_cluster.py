@@ -25,7 +25,7 @@ from termwise.collection import read_qrels, read_queries
 from termwise.collection.python_questions import PythonQuestions
 from termwise.errors import ParameterError
 from termwise.export import check_export, export_index, make_target
-from termwise.export.check import open_engine
+from termwise.export.check import program
 from termwise.export.linear_form import LinearForm
 from termwise.export.source import ExportSource
 from termwise.filters import (
@@ -109,7 +109,7 @@ class Loaded:
         self.at = f"{cluster.location}/{alias}"
         self.searcher = termwise.open(index)
         self.form = LinearForm(ExportSource(self.searcher))
-        self.engine: Any = open_engine(export, self.at)
+        self.engine: Any = program(export / "engine.py").Engine(export, self.at)
 
     def load(self) -> list[str]:
         """Load, and return the lines about progress."""
@@ -404,7 +404,7 @@ class Searches(threading.Thread):
 
     def run(self) -> None:
         """Search until the test ends this."""
-        engine = open_engine(self.both.export, self.both.at)
+        engine = program(self.both.export / "engine.py").Engine(self.both.export, self.both.at)
         body = self.both.form.query(self.text)
         while not self.ended.is_set():
             try:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from termwise import Document
 from termwise.attributes import Schema
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.export import ExportSource, export_index, make_target
-from termwise.export.check import open_engine
+from termwise.export.check import program
 from termwise.export.linear_form import LinearForm
 from termwise.export.scripts.bulk_engine import batches, feature, parsed_location
 from termwise.export.targets.bulk import attribute_field, row_key, split_bias
@@ -141,26 +142,16 @@ def test_the_arithmetic_of_a_search_gives_the_same_results(
     pytest.importorskip(LIBRARIES[to], reason=f"pip install 'termwise[{to}]'")
     export_index(sources[name], to, tmp_path / "out")
     replay = Replay(tmp_path / "out")
-    opened = open_engine(tmp_path / "out", None)
+    opened = program(tmp_path / "out" / "engine.py").Engine(tmp_path / "out", None)
     opened.close()
-    monkeypatch.setattr("termwise.export.check.open_engine", lambda *_: _Replaying(opened, replay))
+    opened.request = replay
+    monkeypatch.setattr("termwise.export.check.open_engine", lambda *_: nullcontext(opened))
     found = check(sources[name], tmp_path / "out", random_filters=15)
     rounded = (
         to == "elasticsearch" and name == "dirichlet"
     )  # sums above 2^24 that engine.py does not add again
     assert found.score_difference < (1e-5 if name == "instant" else 1e-6 if rounded else 1e-12)
     assert len(replay.bodies) >= 5
-
-
-class _Replaying:
-    """The engine of an export whose requests are replayed."""
-
-    def __init__(self, engine: Any, replay: Replay) -> None:
-        engine.request = replay
-        self.search, self.load = engine.search, engine.load
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 SMALL = [
@@ -244,7 +235,7 @@ def test_bias_is_two_features(tmp_path: Path) -> None:
 def test_a_query_of_opensearch(tmp_path: Path) -> None:
     pytest.importorskip("opensearchpy", reason="pip install 'termwise[opensearch]'")
     export_index(small(tmp_path / "index"), "opensearch", tmp_path / "out")
-    engine: Any = open_engine(tmp_path / "out", None)
+    engine: Any = program(tmp_path / "out" / "engine.py").Engine(tmp_path / "out", None)
     query = LinearForm(ExportSource(termwise.open(tmp_path / "index"))).query("node.js tea tea")
     body, factor, shift = engine.body(query, 7, {"exists": {"field": "x"}})
     engine.close()
@@ -377,3 +368,35 @@ def test_tokenizer_for_queries_that_opensearch_encodes(tmp_path: Path) -> None:
 def test_no_tokenizer_for_other_analyzers(tmp_path: Path) -> None:
     export_index(small(tmp_path / "index"), "opensearch", tmp_path / "out")
     assert not (tmp_path / "out" / "data" / "doc_only").exists()
+
+
+def test_form_sparse_vector(tmp_path: Path) -> None:
+    """Numbers of terms as names, and as many query terms and results as asked for; it has no place for a bias."""
+    index = small(tmp_path / "index")
+    export_index(index, "opensearch", tmp_path / "out", settings={"form": "sparse_vector"})
+    made = json.loads((tmp_path / "out" / "data" / "index.json").read_text())
+    assert made["settings"]["index"]["sparse"] is True
+    parameters = {"quantization_ceiling_ingest": 255.0, "quantization_ceiling_search": 16.0}
+    expected = {"type": "sparse_vector", "method": {"name": "seismic", "parameters": parameters}}
+    assert made["mappings"]["properties"]["bm25"] == expected
+    lines = (tmp_path / "out" / "data" / "part-00000.ndjson").read_text().splitlines()[1::2]
+    source = ExportSource(termwise.open(index))
+    assert [{source.parts[0].tokens[int(n)] for n in json.loads(line)["bm25"]} for line in lines] == [
+        {"node.js", "tea"}, {"100%", "a*b"}
+    ]  # fmt: skip
+    pytest.importorskip("opensearchpy", reason="pip install 'termwise[opensearch]'")
+    engine: Any = program(tmp_path / "out" / "engine.py").Engine(tmp_path / "out", None)
+    body, _, _ = engine.body(LinearForm(source).query("node.js tea tea"), 7, None)
+    engine.close()
+    ((clause,),) = (body["query"]["bool"]["should"],)
+    found = clause["neural_sparse"]["bm25"]
+    assert sorted(found["query_tokens"].values()) == [8.0, 16.0]
+    assert found["boost"] == 2 / 16
+    assert found["method_parameters"] == {"k": 7, "top_n": 2}
+    with pytest.raises(ParameterError, match="no bias"):
+        export_index(
+            small(tmp_path / "biased", "dirichlet"),
+            "opensearch",
+            tmp_path / "x",
+            settings={"form": "sparse_vector"},
+        )

@@ -70,8 +70,12 @@ class BulkEngine:
         """Return the answer to a request; with `absent`, None if something is not there."""
         raise NotImplementedError
 
-    def sparse_clauses(self, field: str, weights: Mapping[str, float]) -> list[dict[str, Any]]:
-        """Return clauses whose scores are weights times values of features."""
+    def named_weights(self, part: Query) -> dict[str, float]:
+        """Return the weights of a part of a query by the names of their features."""
+        return {feature(token): weight for token, weight in part["terms"].items()}
+
+    def sparse_clauses(self, field: str, weights: Mapping[str, float], k: int) -> list[dict[str, Any]]:
+        """Return clauses whose scores are weights times values of features, for `k` results."""
         raise NotImplementedError
 
     def product_script(self, vectors: str) -> str:
@@ -107,7 +111,7 @@ class BulkEngine:
             quick = {
                 "index": {**made["settings"]["index"], "number_of_replicas": 0, "refresh_interval": "-1"}
             }
-            empty = {"termwise": {"export": None, "generation": None, "loaded": []}}
+            empty: dict[str, Any] = {"termwise": {"export": None, "generation": None, "loaded": []}}
             self.request(
                 "PUT", f"/{name}", {"settings": quick, "mappings": {**made["mappings"], "_meta": empty}}
             )
@@ -256,11 +260,11 @@ class BulkEngine:
                 continue
             if single:
                 factor, coefficient = coefficient, 1.0
-            weights = {feature(token): coefficient * weight for token, weight in part["terms"].items()}
-            matching += self.sparse_clauses(field, weights)
+            weights = {name: coefficient * weight for name, weight in self.named_weights(part).items()}
+            matching += self.sparse_clauses(field, weights, k)
             if weights and part["background"]:
                 bias = coefficient * part["background"]
-                adding += self.sparse_clauses(field, {HIGH: bias, LOW: bias})
+                adding += self.sparse_clauses(field, {HIGH: bias, LOW: bias}, k)
         if not matching:
             return None, factor, shift
         matched = {"should": matching, "minimum_should_match": 1}

@@ -38,7 +38,7 @@ class Engine(BulkEngine):  # type: ignore[misc]  # a neighbour in the export, no
                 return None
             raise
 
-    def sparse_clauses(self, field: str, weights: Mapping[str, float]) -> list[dict[str, Any]]:
+    def sparse_clauses(self, field: str, weights: Mapping[str, float], k: int) -> list[dict[str, Any]]:
         """Return a clause whose score is the sum of weights times values of features."""
         if not weights:
             return []

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bulk_engine import EXACT_FLOAT, HIGH, LOW, MOST_RESULTS, BulkEngine, Query, feature
+from bulk_engine import EXACT_FLOAT, HIGH, LOW, MOST_RESULTS, BulkEngine, Query
 from opensearchpy import NotFoundError, OpenSearch
 
 TIMEOUT = 120
@@ -22,6 +22,7 @@ class Engine(BulkEngine):  # type: ignore[misc]  # a neighbour in the export, no
     def __init__(self, folder: Path, location: str | None = None) -> None:
         super().__init__(folder, location)
         self.client = OpenSearch(self.hosts, timeout=TIMEOUT, max_retries=5, retry_on_timeout=True)
+        self.is_sparse_vector = self.description["form"] == "sparse_vector"
 
     def request(
         self, method: str, path: str, body: Any = None, *, lines: bool = False, absent: bool = False
@@ -36,8 +37,22 @@ class Engine(BulkEngine):  # type: ignore[misc]  # a neighbour in the export, no
                 return None
             raise
 
-    def sparse_clauses(self, field: str, weights: Mapping[str, float]) -> list[dict[str, Any]]:
-        """Return clauses whose scores are weights times values of features."""
+    def named_weights(self, part: Query) -> dict[str, float]:
+        """Return the weights of a part by the names of their features, which are numbers in a `sparse_vector`."""
+        return dict(part["numbers"]) if self.is_sparse_vector else super().named_weights(part)
+
+    def sparse_clauses(self, field: str, weights: Mapping[str, float], k: int) -> list[dict[str, Any]]:
+        """Return clauses whose scores are weights times values of features, for `k` results."""
+        if self.is_sparse_vector:
+            if not weights:
+                return []
+            unit = max(weights.values()) / self.description["ceiling"]
+            asked = {
+                "query_tokens": {name: weight / unit for name, weight in weights.items()},
+                "method_parameters": {"k": k, "top_n": len(weights)},
+                "boost": unit,
+            }
+            return [{"neural_sparse": {field: asked}}]
         return [
             {"rank_feature": {"field": f"{field}.{name}", "linear": {}, "boost": weight}}
             for name, weight in weights.items()
@@ -51,9 +66,9 @@ class Engine(BulkEngine):  # type: ignore[misc]  # a neighbour in the export, no
         """Return the best documents by sums of whole numbers; see `BulkEngine.exact`."""
         (part,) = query["parts"]
         described = self.parts[part["name"]]
-        if part["kind"] == "dense" or not described["largest_impact"]:
+        if part["kind"] == "dense" or self.is_sparse_vector:
             return None
-        weights = {feature(token): weight for token, weight in part["terms"].items()}
+        weights = self.named_weights(part)
         if described["bias"]:
             weights |= {HIGH: part["background"], LOW: part["background"]}
         field = described["field"]

@@ -112,9 +112,11 @@ def mapping(
     return {"dynamic": "strict", "properties": properties}
 
 
-def write_parts(source: ExportSource, folder: ExportFolder, progress: Progress) -> None:
-    """Write the documents, one file for each piece."""
-    names = _names(source)
+def write_parts(
+    source: ExportSource, folder: ExportFolder, progress: Progress, *, numbered: bool = False
+) -> None:
+    """Write the documents, one file for each piece; if `numbered`, features have the numbers of terms as names."""
+    names = _names(source, numbered)
     for number, _, batches in pieces(source, progress):
         name = f"data/part-{number:05}.ndjson"
         if not folder.finished(name):
@@ -124,10 +126,16 @@ def write_parts(source: ExportSource, folder: ExportFolder, progress: Progress) 
 
 
 def write_changed(
-    rows: Iterator[Batch], deleted: Sequence[str], source: ExportSource, folder: ExportFolder, at: str
+    rows: Iterator[Batch],
+    deleted: Sequence[str],
+    source: ExportSource,
+    folder: ExportFolder,
+    at: str,
+    *,
+    numbered: bool = False,
 ) -> None:
-    """Write what changed as actions of ``_bulk``."""
-    names = _names(source)
+    """Write what changed as actions of ``_bulk``; see `write_parts`."""
+    names = _names(source, numbered)
     with folder.piece(f"{at}/changes.ndjson") as file:
         for each in deleted:
             file.write(f'{{"delete":{{"_id":{json.dumps(row_key(each))}}}}}\n'.encode())
@@ -169,8 +177,10 @@ def statements(source: ExportSource, *, weights: str) -> list[Statement]:
     return found
 
 
-def _names(source: ExportSource) -> dict[str, list[str]]:
+def _names(source: ExportSource, numbered: bool) -> dict[str, list[str]]:
     """Return the beginnings of the members of weights, by field: the name of the feature and a colon."""
+    if numbered:
+        return {part.field: [f'"{n}":' for n in range(len(part.tokens))] for part in sparse_parts(source)}
     return {
         part.field: [f"{json.dumps(feature(token), ensure_ascii=False)}:" for token in part.tokens]
         for part in sparse_parts(source)
