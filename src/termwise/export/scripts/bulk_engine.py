@@ -25,6 +25,9 @@ from typing import Any
 
 BULK_BYTES = 4 << 20
 RETRIES = 8
+BUSY = 429
+"""HTTP status of an engine that has too much to do."""
+
 EXACT_FLOAT = 1 << 24
 MOST_RESULTS = 10_000
 ADDRESS = "http://localhost:9200"
@@ -64,9 +67,7 @@ class BulkEngine:
 
     # What the engines do differently
 
-    def request(
-        self, method: str, path: str, body: Any = None, *, lines: bool = False, absent: bool = False
-    ) -> Any:
+    def ask(self, method: str, path: str, body: Any, *, lines: bool, absent: bool) -> Any:
         """Return the answer to a request; with `absent`, None if something is not there."""
         raise NotImplementedError
 
@@ -85,6 +86,19 @@ class BulkEngine:
     def close(self) -> None:
         """Close the connections."""
         raise NotImplementedError
+
+    def request(
+        self, method: str, path: str, body: Any = None, *, lines: bool = False, absent: bool = False
+    ) -> Any:
+        """Return the answer to a request, sent again if the engine has too much to do; see `ask`."""
+        for attempt in range(RETRIES):
+            try:
+                return self.ask(method, path, body, lines=lines, absent=absent)
+            except Exception as error:
+                if getattr(error, "status_code", None) != BUSY or attempt == RETRIES - 1:
+                    raise
+            time.sleep(0.25 * 2**attempt)
+        raise AssertionError("the last attempt returns or raises")
 
     # Loading
 
@@ -194,7 +208,7 @@ class BulkEngine:
                 failed = [each for each in items if "error" in each]
                 if not failed:
                     break
-                if attempt == RETRIES - 1 or any(each["status"] != 429 for each in failed):
+                if attempt == RETRIES - 1 or any(each["status"] != BUSY for each in failed):
                     shown = "\n".join(
                         f"  {each['_id']}: {json.dumps(each['error'])[:500]}" for each in failed[:3]
                     )

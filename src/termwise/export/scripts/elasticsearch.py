@@ -23,9 +23,7 @@ class Engine(BulkEngine):  # type: ignore[misc]  # a neighbour in the export, no
         super().__init__(folder, location)
         self.client = Elasticsearch(self.hosts, request_timeout=TIMEOUT, max_retries=5, retry_on_timeout=True)
 
-    def request(
-        self, method: str, path: str, body: Any = None, *, lines: bool = False, absent: bool = False
-    ) -> Any:
+    def ask(self, method: str, path: str, body: Any, *, lines: bool, absent: bool) -> Any:
         """Return the answer to a request; with `absent`, None if something is not there."""
         headers = {"accept": "application/json"}
         if body is not None:

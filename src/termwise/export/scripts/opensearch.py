@@ -24,9 +24,7 @@ class Engine(BulkEngine):  # type: ignore[misc]  # a neighbour in the export, no
         self.client = OpenSearch(self.hosts, timeout=TIMEOUT, max_retries=5, retry_on_timeout=True)
         self.is_sparse_vector = self.description["form"] == "sparse_vector"
 
-    def request(
-        self, method: str, path: str, body: Any = None, *, lines: bool = False, absent: bool = False
-    ) -> Any:
+    def ask(self, method: str, path: str, body: Any, *, lines: bool, absent: bool) -> Any:
         """Return the answer to a request; with `absent`, None if something is not there."""
         headers = {"content-type": "application/x-ndjson" if lines else "application/json"}
         sent = body if lines or body is None else json.dumps(body)
