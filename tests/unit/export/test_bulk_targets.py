@@ -24,7 +24,7 @@ from termwise.errors import ParameterError, UnknownNameError
 from termwise.export import ExportSource, export_index, make_target
 from termwise.export.check import program
 from termwise.export.linear_form import LinearForm
-from termwise.export.scripts.bulk_engine import batches, feature, parsed_location
+from termwise.export.scripts.bulk_engine import BulkEngine, batches, feature, parsed_location
 from termwise.export.targets.bulk import attribute_field, row_key, split_bias
 from termwise.filters import Equals
 
@@ -400,3 +400,30 @@ def test_form_sparse_vector(tmp_path: Path) -> None:
             tmp_path / "x",
             settings={"form": "sparse_vector"},
         )
+
+
+class _Refusing(BulkEngine):
+    """Engine that answers after some refusals."""
+
+    def __init__(self, *statuses: int) -> None:
+        self.statuses = list(statuses)
+
+    def ask(self, method: str, path: str, body: Any, *, lines: bool, absent: bool) -> Any:
+        """Raise an error with the next status, or answer."""
+        if self.statuses:
+            error = RuntimeError("refused")
+            error.status_code = self.statuses.pop(0)  # type: ignore[attr-defined]
+            raise error
+        return method, path
+
+
+def test_requests_wait_for_a_busy_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("termwise.export.scripts.bulk_engine.time.sleep", slept.append)
+    assert _Refusing(429, 429).request("GET", "/") == ("GET", "/")
+    assert slept == [0.25, 0.5]
+    with pytest.raises(RuntimeError):
+        _Refusing(400).request("GET", "/")
+    with pytest.raises(RuntimeError):
+        _Refusing(*[429] * 8).request("GET", "/")
+    assert len(slept) == 2 + 7
