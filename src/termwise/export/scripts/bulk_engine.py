@@ -152,7 +152,7 @@ class BulkEngine:
         self.request("POST", "/_aliases", {"actions": actions})
         say(f"{self.alias} is now {name}")
         if before is not None:
-            say(f"the index {before} is kept; delete it with: curl -X DELETE {self.hosts[0]}/{before}")
+            say(f"the index {before} is kept; delete it with the request DELETE /{before}")
 
     def update(self, changes: Path, say: Say) -> None:
         """Apply the changes of a later export to the index behind the alias."""
