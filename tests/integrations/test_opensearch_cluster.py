@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -313,6 +314,7 @@ def test_changes_are_applied_once(load: Load, tmp_path: Path) -> None:
     documents = shop(80, seed=4)
     both = load(build(documents, tmp_path / "index"))
     before = both.engine.current()
+    shutil.copytree(both.export, tmp_path / "earlier")
     with termwise.open_writer(both.index) as writer:
         writer.delete(["d3", "d4"])
         writer.add([Document("d5", "green green tea"), Document("new", "steam kettle")])
@@ -333,6 +335,11 @@ def test_changes_are_applied_once(load: Load, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="has generation"):
         later.engine.update(both.export / "changes" / "8-9", lines.append)
     later.engine.close()
+    earlier = Loaded(both.index, tmp_path / "earlier", cluster_of(both), both.engine.alias)
+    earlier.load()  # the index of its name was updated, so it gets another one
+    assert earlier.engine.current() == f"{before}-2"
+    assert earlier.engine.request("GET", f"/{earlier.engine.alias}/_count")["count"] == 80
+    earlier.engine.close()
 
 
 def cluster_of(both: Loaded) -> Cluster:

@@ -114,7 +114,7 @@ class BulkEngine:
         if before is not None and self.meta(before)["export"] == self.digest:
             say(f"{self.alias} already holds this export, in the index {before}")
             return
-        name = f"{self.alias}-{self.description['generation']}-{self.digest}"
+        name = self.new_name()
         if before is None and self.request("HEAD", f"/{self.alias}", absent=True):
             raise SystemExit(
                 f"{self.alias} is an index, and an alias of this name is needed: give another name in --at"
@@ -153,6 +153,19 @@ class BulkEngine:
         say(f"{self.alias} is now {name}")
         if before is not None:
             say(f"the index {before} is kept; delete it with the request DELETE /{before}")
+
+    def new_name(self) -> str:
+        """Return the name of an index for this export: a new one, or one whose load was interrupted."""
+        generation = self.description["generation"]
+        name = first = f"{self.alias}-{generation}-{self.digest}"
+        number = 1
+        while self.request("HEAD", f"/{name}", absent=True) and self.meta(name)["generation"] not in (
+            None,
+            generation,
+        ):  # it was updated since
+            number += 1
+            name = f"{first}-{number}"
+        return name
 
     def update(self, changes: Path, say: Say) -> None:
         """Apply the changes of a later export to the index behind the alias."""
