@@ -61,12 +61,19 @@ def command(
         print_json({"index": str(folder), "export": str(export), "exact": found.is_exact, **asdict(found)})
     else:
         print_text(_table(found))
+    if found.without_results == found.queries:
+        raise CheckFailedError(
+            "no query has a result, so nothing was compared",
+            facts=[("queries", found.queries)],
+            fixes=["give queries that have results in the index", "omit --filter"],
+        )
     if not found.is_exact:
         raise CheckFailedError(
             "the export does not return the results of the index",
             facts=[
                 ("export", export),
                 ("queries that differ", ", ".join(found.differing) or "in scores only"),
+                ("first difference", found.first_difference or "scores"),
             ],
             fixes=["see what README.md of the export calls not exact", "load the data again"],
         )
@@ -74,7 +81,8 @@ def command(
 
 def _table(found: ExportCheck) -> str:
     rows = [
-        ("queries", f"{found.queries:,}, {found.k:,} results each"),
+        ("queries", f"{found.queries:,}, {found.without_results:,} without results"),
+        ("results compared", f"{found.results:,}, at most {found.k:,} for each query"),
         ("identical order", f"{found.identical:,} of {found.queries:,}"),
         ("overlap", f"{found.overlap:.4f}"),
         ("largest score difference", f"{found.score_difference:.1e} of the score"),

@@ -186,15 +186,16 @@ class ChangedRows:
             write_state(self.source, self.folder, positions=positions)
             write_programs(self.source, self.target, self.folder)
             self.folder.write("README.md", readme(self.source, self.target))
+            self.folder.remove(f"state/{self.since}")
             self.folder.finish(
                 {
                     "target": self.target.name,
                     **identity(self.source, self.target),
                     **description(self.source, self.target),
+                    "origin": self.earlier["origin"],
                     "changes": [*self.earlier.get("changes", ()), at],
                 }
             )
-            self.folder.remove(f"state/{self.since}")
             counts["folder"] = at
         return {**counts, "changed": int(changed.sum()), "deleted": len(ids)}
 

@@ -90,6 +90,12 @@ class ExportCheck:
         For a mixture with judgments, the mean of the measure of its z-scores.
     differing : tuple of str
         Identifiers of the first queries whose results differ.
+    results : int
+        Number of results of termwise, over all queries.
+    without_results : int
+        Number of queries without a result on both sides.
+    first_difference : str
+        The first difference in words; empty if there is none.
     """
 
     queries: int
@@ -104,6 +110,9 @@ class ExportCheck:
     native_overlap: float | None
     native_value: float | None
     differing: tuple[str, ...]
+    results: int
+    without_results: int
+    first_difference: str
 
     @property
     def is_exact(self) -> bool:
@@ -179,9 +188,16 @@ def check_export(
             facts=[
                 ("index", path),
                 ("export", folder),
+                ("generation of the index", source.generation),
                 ("generation of the export", description["generation"]),
             ],
-            fixes=[Fix.use("export the changes with {}", since=description["generation"]), "export it anew"],
+            fixes=[
+                Fix.sentence(
+                    "export the changes, and load them: {}",
+                    Fix.call("export_index", since=description["generation"]),
+                ),
+                "if the index was built anew, export it anew, and replace what the engine holds",
+            ],
         )
     form = LinearForm(source)
     kind = target_class(description["target"])
@@ -192,6 +208,13 @@ def check_export(
     kit = program(exported / "query_kit" / "query_kit.py").QueryKit(exported / "query_kit")
     ours, theirs, native = [], [], []
     with open_engine(exported, at) as engine:
+        held = engine.generation() if hasattr(engine, "generation") else description["generation"]
+        if held != description["generation"]:
+            raise EngineError(
+                "the engine holds another generation than the export",
+                facts=[("engine", held), ("export", description["generation"])],
+                fixes=["load the data, or the changes: client.py in the folder of the export"],
+            )
         for number, query in enumerate(asked):
             ours.append(_named(form.rank(query.text, k=k, filter=condition), query))
             theirs.append(engine.search(kit.query(query.text), k, translated))
@@ -223,7 +246,38 @@ def check_export(
         differing=tuple(
             query.query_id for query, each in zip(asked, compared, strict=True) if not each.identical
         )[:10],
+        results=sum(len(each.doc_ids) for each in ours),
+        without_results=sum(
+            not len(one.doc_ids) and not found for one, found in zip(ours, theirs, strict=True)
+        ),
+        first_difference=next(
+            (
+                f"query {query.query_id}, {difference_of(one, found)}"
+                for query, one, found, each in zip(asked, ours, theirs, compared, strict=True)
+                if not each.identical
+            ),
+            "",
+        ),
     )
+
+
+def difference_of(ours: Ranking, theirs: Sequence[tuple[str, float]]) -> str:
+    """Return the first difference of two rankings in words, without regard to equal scores.
+
+    Examples
+    --------
+    >>> difference_of(Ranking(["a", "b"], [2.0, 1.0]), [("a", 2.0), ("c", 1.0)])
+    'rank 2: b with 1 in the index, c with 1 in the engine'
+    """
+    expected = list(zip(ours.doc_ids, ours.scores.tolist(), strict=True))
+    unit = max((abs(score) for _, score in expected), default=1.0) or 1.0
+    for rank in range(max(len(expected), len(theirs))):
+        pair = [side[rank] if rank < len(side) else None for side in (expected, theirs)]
+        one, other = pair
+        if one is None or other is None or one[0] != other[0] or abs(one[1] - other[1]) > NEAR * unit:
+            seen = ["nothing" if each is None else f"{each[0]} with {each[1]:.6g}" for each in pair]
+            return f"rank {rank + 1}: {seen[0]} in the index, {seen[1]} in the engine"
+    return "documents that occur twice"
 
 
 @final

@@ -27,6 +27,7 @@ def identity(source: ExportSource, target: Target) -> dict[str, Any]:
 def description(source: ExportSource, target: Target) -> dict[str, Any]:
     """Return the contents of ``export.json`` that describe the data."""
     return {
+        "origin": source.origin,
         "generation": source.generation,
         "documents": source.index.documents,
         "rows": len(source),

@@ -22,6 +22,7 @@ from termwise.search import Searcher
 from termwise.search.mixture import Mixture
 from termwise.search.mixture_folder import MAX_WEIGHT, SMALLEST_SCALE
 from termwise.search.parts import Part
+from termwise.storage.file_record import json_fingerprint
 from termwise.validation import is_finite_number
 from termwise.vectors import DocumentVectors
 
@@ -193,6 +194,13 @@ class ExportSource:
     def identity(self) -> dict[str, object]:
         """What the exported data depend on, as JSON: the manifests of the parts, by name."""
         return {part.name: part.index.manifest.sha256 for part in self.parts}
+
+    @property
+    def origin(self) -> str:
+        """Digest of what the data of an export depend on; an export keeps that of its first generation."""
+        return json_fingerprint([self.identity, [part.scale for part in self.parts]]).removeprefix("sha256:")[
+            :16
+        ]
 
     def __len__(self) -> int:
         """Return the number of rows."""

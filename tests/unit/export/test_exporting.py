@@ -174,8 +174,9 @@ def test_comparison_of_rankings() -> None:
 
 def test_engines_that_fail(sources: dict[str, Path], tmp_path: Path) -> None:
     export_index(sources["bm25"], "sqlite", tmp_path / "out")
+    (tmp_path / "x.sqlite").write_bytes(b"no database, but a file of some length")
     with pytest.raises(EngineError, match="cannot be reached"):
-        check_export(sources["bm25"], tmp_path / "out", QUERIES, at=str(tmp_path / "no" / "x.sqlite"))
+        check_export(sources["bm25"], tmp_path / "out", QUERIES, at=str(tmp_path / "x.sqlite"))
     with (
         pytest.raises(EngineError, match="there is no such file"),
         open_engine(tmp_path / "out", "no.sqlite") as engine,
@@ -249,4 +250,5 @@ def test_a_check_fails_if_results_differ(
     assert run(["export-check", str(sources["bm25"]), str(out), "--queries", str(queries)]) == 5
     said = capsys.readouterr()
     assert "queries that differ  1" in said.err
+    assert "query 1, rank " in said.err
     assert "largest score difference" in said.out

@@ -16,7 +16,7 @@ import pytest
 from tests.unit.export.sources import QUERIES, change, check, documents
 
 import termwise
-from termwise.errors import ParameterError
+from termwise.errors import EngineError, ParameterError
 from termwise.export import ExportSource, check_export, export_index
 from termwise.export.changes import row_digests
 from termwise.export.check import open_engine
@@ -111,8 +111,11 @@ def test_changes_follow_the_index(
         check_export(index, out, QUERIES, at=at)
     made = export_index(index, to, out, settings=settings, since=0)
     assert (made["changed"], made["deleted"]) == (22, 4)
-    with open_engine(out, at) as engine:
-        engine.update(out / made["folder"], lambda line: None)
+    with pytest.raises(EngineError, match="another generation"):
+        check_export(index, out, QUERIES, at=at)
+    for _ in range(2):  # once is enough
+        with open_engine(out, at) as engine:
+            engine.update(out / made["folder"], lambda line: None)
     check(index, out, at=at, random_filters=5)
     # Nothing changes twice.
     again = export_index(index, to, out, settings=settings, since=made["generation"])
@@ -200,3 +203,41 @@ def test_digests_tell_rows_apart(sources: dict[str, Path]) -> None:
     (batch,) = source.batches()
     records = row_digests(batch)
     assert len({*records["contents"].tolist()}) == len(records)
+
+
+def test_changes_are_applied_in_their_order(sources: dict[str, Path], tmp_path: Path) -> None:
+    index, out = tmp_path / "index", tmp_path / "out"
+    shutil.copytree(sources["bm25"], index)
+    export_index(index, "sqlite", out)
+    shutil.copytree(out / "data", tmp_path / "data")
+    for number in range(2):
+        with termwise.open_writer(index) as writer:
+            writer.add([termwise.Document("new", f"sort a list {'again ' * number}")])
+        export_index(index, "sqlite", out, since=number)
+    with pytest.raises(EngineError, match="has generation 0"), open_engine(out, None) as engine:
+        engine.update(out / "changes" / "1-2", print)
+    with open_engine(out, None) as engine:
+        engine.load(print)  # applies both
+        with pytest.raises(SystemExit, match="no changes of the export"):
+            engine.update(tmp_path / "changes" / "0-1", print)
+    assert check(index, out).results > 0
+
+
+def test_a_schema_of_another_export_is_not_changed(
+    sources: dict[str, Path], tmp_path: Path, postgres: str
+) -> None:
+    for name in ("bm25", "dirichlet"):
+        export_index(sources[name], "postgresql", tmp_path / name, settings={"schema": "one"})
+    loaded(tmp_path / "bm25", postgres)
+    with (
+        pytest.raises(EngineError, match="holds another export"),
+        open_engine(tmp_path / "dirichlet", postgres) as engine,
+    ):
+        engine.load(print)
+    with pytest.raises(EngineError, match="holds another export"):
+        check_export(sources["dirichlet"], tmp_path / "dirichlet", QUERIES, at=postgres)
+    check(sources["bm25"], tmp_path / "bm25", at=postgres)
+    command = [sys.executable, str(tmp_path / "dirichlet" / "client.py"), "load", "--at", postgres]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 1
+    subprocess.run([*command, "--replace"], capture_output=True, check=True)
+    check(sources["dirichlet"], tmp_path / "dirichlet", at=postgres)

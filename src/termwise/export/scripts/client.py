@@ -1,6 +1,6 @@
 """Load this export into its engine, and search there.
 
-    python client.py load [--at LOCATION]
+    python client.py load [--at LOCATION] [--replace]
     python client.py search "green tea" [--at LOCATION] [-k 10] [--filter FILTER] [--json]
     python client.py update FOLDER [--at LOCATION]      changes/A-B, after an export with --since A
 
@@ -48,6 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     load = commands.add_parser("load", help="create the schema and load all data")
+    load.add_argument("--replace", action="store_true", help="remove what the engine holds of another export")
     update = commands.add_parser("update", help="load what changed")
     update.add_argument("changes", type=Path, help="folder of the changes, such as changes/3-5")
     search = commands.add_parser("search", help="search for a text")
@@ -58,9 +59,14 @@ def main(arguments: list[str] | None = None) -> int:
     for command in (load, update, search):
         command.add_argument("--at", metavar="LOCATION", help="where the engine is; see engine.py")
     given = parser.parse_args(arguments)
-    engine: Any = imported(FOLDER / "engine.py").Engine(FOLDER, given.at)
+    engine: Any = None
     try:
+        engine = imported(FOLDER / "engine.py").Engine(FOLDER, given.at)
         if given.command == "load":
+            if given.replace:
+                if not hasattr(engine, "remove"):
+                    raise SystemExit("client.py: remove the data in the engine itself, and load again")
+                engine.remove(say)
             engine.load(say)
         elif given.command == "update":
             engine.update(given.changes, say)
@@ -74,8 +80,15 @@ def main(arguments: list[str] | None = None) -> int:
             else:
                 for rank, (doc_id, score) in enumerate(found, 1):
                     print(f"{rank}\t{score:.6g}\t{doc_id}")
+    except ImportError as error:
+        say(f"client.py: {error}; engine.py names the library of the engine")
+        return 4
+    except Exception as error:  # of the library of the engine
+        say(f"client.py: {type(error).__name__}: {error}")
+        return 1
     finally:
-        engine.close()
+        if engine is not None:
+            engine.close()
     return 0
 
 

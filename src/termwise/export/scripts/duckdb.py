@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from linear_sql import best_documents, search_sql
+from linear_sql import ExportState, best_documents, search_sql
 
 
 def product(column: str, vector: Sequence[float]) -> str:
@@ -24,28 +24,44 @@ class Engine:
     """DuckDB database of an export."""
 
     def __init__(self, folder: Path, location: str | None = None) -> None:
+        self.folder = folder
         self.description: Mapping[str, Any] = json.loads((folder / "export.json").read_bytes())
         self.path = Path(location) if location else folder / "data" / "index.duckdb"
         self._open: Any = None
+        self.state = ExportState(folder, self.description, self.rows)
 
     @property
     def connection(self) -> Any:
         """Open connection."""
         if self._open is None:
+            if not self.path.is_file():
+                raise SystemExit(f"{self.path}: there is no such file; copy data/index.duckdb there")
             self._open = duckdb.connect(str(self.path))
         return self._open
 
+    def rows(self, statement: str) -> list[Any]:
+        """Return the rows of a statement."""
+        return list(self.connection.execute(statement).fetchall())
+
     def load(self, say: Callable[[str], None]) -> None:
-        """Do nothing: the file is the database."""
-        if not self.path.is_file():
-            raise SystemExit(f"{self.path}: there is no such file; copy data/index.duckdb there")
-        say(f"{self.path} is ready")
+        """Apply all changes: the file is the database, and holds the other data."""
+        for changes in self.state.changes:
+            self.update(self.folder / changes, say)
+        say(f"{self.path} is ready, generation {self.generation()}")
 
     def update(self, changes: Path, say: Callable[[str], None]) -> None:
-        """Apply the changes of a later export."""
+        """Apply the changes of a later export, once and in their order."""
+        if not self.state.next_step(changes, str(self.path)):
+            return
+        until = int(changes.resolve().name.split("-")[1])
         script = (changes / "changes.sql").read_text(encoding="utf-8")
-        self.connection.execute(f"BEGIN;\n{script}\nCOMMIT;")
+        self.connection.execute(f"BEGIN;\n{script}\nUPDATE export_state SET generation = {until};\nCOMMIT;")
         say(f"{self.path}: applied {changes}")
+
+    def generation(self) -> int | None:
+        """Return the generation that the database holds."""
+        found: int | None = self.state.generation(str(self.path))
+        return found
 
     def parsed_filter(self, text: str | None) -> str | None:
         """Return a filter of the command line: a condition in SQL on the columns of documents."""

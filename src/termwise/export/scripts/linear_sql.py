@@ -10,6 +10,7 @@ The score of a document is a sum of whole numbers times a factor, so it does not
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 Product = Callable[[str, Sequence[float]], str]
@@ -89,6 +90,59 @@ def search_sql(
         + "\n".join(f"LEFT JOIN {field}_scores ON {field}_scores.position = d.position" for field in fields)
         + f"\nWHERE {conditions}{f' AND ({where})' if where else ''}\nORDER BY score DESC, d.position LIMIT {int(k)}"
     )
+
+
+class ExportState:
+    """Row of the table export_state: which export a database holds, and in which generation.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the export.
+    description : mapping
+        Its export.json.
+    execute : callable
+        Executes a statement and returns its rows.
+    """
+
+    def __init__(
+        self, folder: Path, description: Mapping[str, Any], execute: Callable[[str], Sequence[Any]]
+    ) -> None:
+        self.folder = folder
+        self.changes: Sequence[str] = description.get("changes", ())
+        self.origin, self.newest = description["origin"], int(description["generation"])
+        self.execute = execute
+
+    @property
+    def first(self) -> int:
+        """Generation of the data without changes."""
+        return int(Path(self.changes[0]).name.split("-")[0]) if self.changes else self.newest
+
+    def generation(self, where: str) -> int | None:
+        """Return the generation that the database holds, None for none; stop if it is of another export."""
+        rows = self.execute("SELECT origin, generation FROM export_state")
+        if not rows:
+            return None
+        if rows[0][0] != self.origin:
+            raise SystemExit(f"{where} holds another export")
+        return int(rows[0][1])
+
+    def next_step(self, changes: Path, where: str) -> bool:
+        """Return whether changes are the next ones, and False if they are applied; stop if they are neither."""
+        if (
+            changes.resolve().parent.parent != self.folder.resolve()
+            or not (changes / "changes.sql").is_file()
+        ):
+            raise SystemExit(f"{changes}: these are no changes of the export {self.folder}")
+        since, until = map(int, changes.resolve().name.split("-"))
+        now = self.generation(where)
+        if now is None:
+            raise SystemExit(f"{where} holds no export: run load first")
+        if now >= until:
+            return False
+        if now != since:
+            raise SystemExit(f"{where} has generation {now}, and these changes are from {since}: run load")
+        return True
 
 
 def real(expression: str) -> str:

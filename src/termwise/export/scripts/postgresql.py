@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from linear_sql import best_documents, search_sql
+from linear_sql import ExportState, best_documents, search_sql
 
 DIMENSIONS = 1_000_000_000
 """Dimensions of the sparse vectors, the most that pgvector takes, so that terms can be added."""
@@ -41,6 +41,8 @@ class Engine:
         self.description: Mapping[str, Any] = json.loads((folder / "export.json").read_bytes())
         self.location = location or ""
         self.sparse = sparse_sums if self.description["settings"]["form"] == "sparsevec" else None
+        self.schema = str(self.description["settings"]["schema"])
+        self.state = ExportState(folder, self.description, self.rows)
         self._open: psycopg.Connection[Any] | None = None
 
     @property
@@ -48,15 +50,47 @@ class Engine:
         """Open connection, whose search path has the schema of the export."""
         if self._open is None:
             self._open = psycopg.connect(self.location, autocommit=True)
-            name = self.description["settings"]["schema"].replace('"', '""')
-            self._open.execute(f'SET search_path TO "{name}", public')
+            self._open.execute(f"SET search_path TO {self.quoted_schema}, public".encode())
         return self._open
 
+    @property
+    def quoted_schema(self) -> str:
+        """Name of the schema as an identifier."""
+        return '"' + self.schema.replace('"', '""') + '"'
+
+    def rows(self, statement: str) -> list[Any]:
+        """Return the rows of a statement."""
+        return self.connection.execute(statement.encode()).fetchall()
+
+    def generation(self) -> int | None:
+        """Return the generation that the schema holds; stop if it holds another export."""
+        (found,) = self.rows(
+            f"SELECT to_regclass('{self.quoted_schema.replace(chr(39), chr(39) * 2)}.export_state')"
+        )
+        if found[0] is None:
+            return None
+        try:
+            generation: int | None = self.state.generation(f"the schema {self.schema}")
+        except SystemExit as error:
+            raise SystemExit(
+                f"{error}: remove it with client.py load --replace, or export with --set schema=NAME"
+            ) from None
+        return generation
+
+    def remove(self, say: Callable[[str], None]) -> None:
+        """Remove the schema with all its tables."""
+        self.connection.execute(f"DROP SCHEMA IF EXISTS {self.quoted_schema} CASCADE".encode())
+        say(f"removed the schema {self.schema}")
+
     def load(self, say: Callable[[str], None]) -> None:
-        """Create the tables, and load the pieces that are not loaded yet."""
+        """Create the tables, load the pieces that are not loaded yet, and apply all changes."""
+        self.generation()
         for statement in (self.folder / "schema" / "tables.sql").read_text(encoding="utf-8").split(";\n"):
             if statement.strip():
                 self.connection.execute(statement)
+        if self.generation() is None:
+            row = (self.state.origin, -1)  # until all pieces are loaded
+            self.connection.execute("INSERT INTO export_state VALUES (%s, %s)", row)
         loaded = {name for (name,) in self.connection.execute("SELECT name FROM export_pieces")}
         for path in sorted((self.folder / "data").glob("*/*")):
             name = path.relative_to(self.folder / "data").as_posix()
@@ -75,22 +109,24 @@ class Engine:
         for statement in (self.folder / "schema" / "indexes.sql").read_text(encoding="utf-8").split(";\n"):
             if statement.strip():
                 self.connection.execute(statement)
-        for changes in self.description.get("changes", ()):
+        if self.generation() == -1:
+            self.connection.execute("UPDATE export_state SET generation = %s", (self.state.first,))
+        for changes in self.state.changes:
             self.update(self.folder / changes, say)
+        say(f"the schema {self.schema} is ready, generation {self.generation()}")
 
     def update(self, changes: Path, say: Callable[[str], None]) -> None:
-        """Apply the changes of a later export, once."""
-        name = f"changes/{changes.name}"
-        if self.connection.execute("SELECT 1 FROM export_pieces WHERE name = %s", (name,)).fetchone():
-            say(f"{changes} is applied already")
+        """Apply the changes of a later export, once and in their order."""
+        if not self.state.next_step(changes, f"the schema {self.schema}"):
             return
+        until = int(changes.resolve().name.split("-")[1])
         with self.connection.transaction():
             self.connection.execute((changes / "changes.sql").read_bytes())
             if self.sparse is not None:
                 for part in self.description["parts"]:
                     if part["kind"] == "sparse":
                         self.connection.execute(f"REFRESH MATERIALIZED VIEW {part['field']}_sparse".encode())
-            self.connection.execute("INSERT INTO export_pieces VALUES (%s)", (name,))
+            self.connection.execute("UPDATE export_state SET generation = %s", (until,))
         say(f"applied {changes}")
 
     def parsed_filter(self, text: str | None) -> str | None:

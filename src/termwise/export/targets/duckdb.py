@@ -118,6 +118,8 @@ class Duckdb:
 
                 for statement in tables_sql(source, dialect, vector="FLOAT[{}]".format, keys=False):
                     database.execute(statement)
+                state = [source.origin, source.generation]
+                database.execute("INSERT INTO export_state VALUES (?, ?)", state)
                 for _, _, batches in pieces(source, progress):
                     for batch in batches:
                         columns = list(zip(*document_rows(batch, source, dialect), strict=True))

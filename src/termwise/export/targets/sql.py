@@ -78,7 +78,10 @@ def tables_sql(
         for part in source.parts
         if part.has_bias
     ]
-    tables = [f"CREATE TABLE documents ({', '.join(columns)})"]
+    tables = [
+        f"CREATE TABLE documents ({', '.join(columns)})",
+        "CREATE TABLE export_state (origin TEXT NOT NULL, generation INTEGER NOT NULL)",
+    ]
     for part in source.parts:
         if part.kind == "dense":
             tables.append(

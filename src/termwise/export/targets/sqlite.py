@@ -108,6 +108,7 @@ class Sqlite:
                 "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 8192;"
             )
             database.executescript(";\n".join(tables))
+            database.execute("INSERT INTO export_state VALUES (?, ?)", (source.origin, source.generation))
             database.execute("BEGIN")
             for _, _, batches in pieces(source, progress):
                 for batch in batches:
