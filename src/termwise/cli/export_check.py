@@ -46,11 +46,12 @@ def command(
     termwise export-check docs.tw docs.sqlite --queries queries.tsv
     """
     from termwise.collection import read_qrels, read_queries
-    from termwise.export.check import check_export, open_engine
+    from termwise.export.check import check_export, check_files, open_engine
 
     judged = None if qrels is None else list(read_qrels(qrels))
     asked = list(read_queries(queries))
     if load:
+        check_files(export)
         with open_engine(export, at) as engine:
             engine.load(note_line)
     with progress_bar() as progress:

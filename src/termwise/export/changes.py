@@ -32,6 +32,7 @@ from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.index.reader import ImpactRows
 from termwise.progress import Progress, no_progress
+from termwise.storage.file_record import digest_of
 from termwise.storage.safe_read import read_regular
 
 ROW = np.dtype([("first", "<u8"), ("second", "<u8"), ("contents", "<u8"), ("position", "<i8")])
@@ -135,15 +136,20 @@ class ChangedRows:
             raise CorruptIndexError(
                 "the description of the export is damaged", facts=[("file", file), ("reason", error)]
             ) from None
-        expected = {
+        described = description(source, target)
+        same = ("schema", "chunked", "texts")
+        kinds = ("name", "field", "kind", "dimensions", "integer", "bias")
+        expected: dict[str, Any] = {
             "target": target.name,
             "settings": json.loads(json.dumps(vars(target))),
-            "parts": [part.field for part in source.parts],
+            **{name: described[name] for name in same},
+            "parts": [{name: part[name] for name in kinds} for part in described["parts"]],
         }
-        seen = {
+        seen: dict[str, Any] = {
             "target": earlier.get("target"),
             "settings": earlier.get("settings"),
-            "parts": [part["field"] for part in earlier.get("parts", ())],
+            **{name: earlier.get(name) for name in same},
+            "parts": [{name: part.get(name) for name in kinds} for part in earlier.get("parts", ())],
         }
         if seen != expected:
             differing = next(key for key in expected if seen[key] != expected[key])
@@ -165,6 +171,12 @@ class ChangedRows:
                 "the export in this folder is of another generation",
                 facts=[("folder", path), ("given", since), ("there", generation)],
                 fixes=[Fix.use(since=generation)],
+            )
+        if source.generation == since and json.loads(json.dumps(source.identity)) != earlier.get("source"):
+            raise ParameterError(
+                "the index was built anew since the export",
+                facts=[("index", source.path), ("export", path), ("generation of both", since)],
+                fixes=[Fix.use("export it anew with {}", overwrite=True)],
             )
         if source.generation < since:
             raise ParameterError(
@@ -203,9 +215,13 @@ class ChangedRows:
         folder = self.folder.path / "state" / str(self.since)
         try:
             records = np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False)
-            if records.dtype != ROW or not (folder / "ids.jsonl").is_file():
+            for name in ("ids.jsonl", "rows.npy"):
+                recorded = self.earlier["files"][f"state/{self.since}/{name}"]["sha256"]
+                if digest_of(folder / name) != recorded:
+                    raise ValueError(f"{name} is not the exported file")
+            if records.dtype != ROW:
                 raise ValueError("another type of records")
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError, KeyError) as error:
             raise CorruptIndexError(
                 "the state of the export is missing or damaged",
                 facts=[("folder", folder), ("reason", error)],

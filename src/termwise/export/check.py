@@ -205,7 +205,7 @@ def check_export(
     if filter is not None:
         condition = as_filter(filter, source.schema)
         translated = kind().filter(condition, source.schema)
-    kit = program(exported / "query_kit" / "query_kit.py").QueryKit(exported / "query_kit")
+    kit = _query_kit(exported / "query_kit")
     ours, theirs, native = [], [], []
     with open_engine(exported, at) as engine:
         held = engine.generation() if hasattr(engine, "generation") else description["generation"]
@@ -355,6 +355,9 @@ def opened_export(folder: Path) -> tuple[dict[str, Any], Path]:
     file = folder / NAME
     try:
         description = json.loads(read_regular(file, 1 << 28))
+        needed = {"target", "source", "parts", "files"}
+        if not isinstance(description, dict) or not needed <= description.keys():
+            raise ValueError("other contents")
     except OSError as error:
         raise MissingFileError.of("there is no finished export", file, error) from None
     except ValueError as error:
@@ -408,6 +411,36 @@ def open_engine(folder: Path, at: str | None) -> Iterator[Engine]:
     finally:
         if engine is not None:
             engine.close()
+
+
+def _query_kit(folder: Path) -> Any:
+    """Open the query kit of an export; raise `CorruptIndexError` if it is damaged."""
+    try:
+        return program(folder / "query_kit.py").QueryKit(folder)
+    except (ValueError, OSError, KeyError, AttributeError, TypeError, SyntaxError) as error:
+        raise CorruptIndexError(
+            "the query kit of the export is damaged",
+            facts=[("folder", folder), ("reason", f"{type(error).__name__}: {error_text(error)}")],
+            fixes=["export the index anew"],
+        ) from error
+
+
+def check_files(folder: Path) -> None:
+    """Compare the data of an export with the checksums in ``export.json``, except databases, which change.
+
+    Raises
+    ------
+    CorruptIndexError
+        If a file is missing or damaged.
+    """
+    description, folder = opened_export(folder)
+    damaged: list[str] = program(folder / "client.py").damaged_files(folder, description)
+    if damaged:
+        raise CorruptIndexError(
+            "files of the export are missing or damaged",
+            facts=[("export", folder), ("files", ", ".join(damaged[:5]))],
+            fixes=["export the index anew"],
+        )
 
 
 def program(path: Path) -> ModuleType:

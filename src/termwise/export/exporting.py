@@ -9,7 +9,7 @@ from typing import Any
 from termwise.errors import ParameterError
 from termwise.export.changes import ChangedRows, write_state
 from termwise.export.contents import description, identity, write_programs
-from termwise.export.folder import ExportFolder
+from termwise.export.folder import ExportFolder, one_writer
 from termwise.export.linear_form import measured_scales
 from termwise.export.readme import readme
 from termwise.export.source import ExportSource
@@ -135,23 +135,26 @@ def export_index(
         scales = measured_scales(searcher, queries)
     source = ExportSource(searcher, scales=scales)
     target.check(source)
-    if isinstance(target, Publisher):
+    with one_writer(Path(out)):
+        if isinstance(target, Publisher):
+            if since is not None:
+                raise ParameterError(
+                    f"the target {target.name} has no export of changes: it is written as a whole",
+                    facts=[("since", since)],
+                    fixes=[Fix.omit("since")],
+                )
+            return target.publish(source, Path(out), progress)
         if since is not None:
-            raise ParameterError(
-                f"the target {target.name} has no export of changes: it is written as a whole",
-                facts=[("since", since)],
-                fixes=[Fix.omit("since")],
-            )
-        return target.publish(source, Path(out), progress)
-    if since is not None:
-        return ChangedRows.of(source, target, Path(out), since).write(progress)
-    folder = ExportFolder(Path(out), {"target": target.name, **identity(source, target)}, overwrite=overwrite)
-    target.write(source, folder, progress)
-    write_state(source, folder, progress)
-    write_programs(source, target, folder)
-    described = description(source, target)
-    folder.write("README.md", readme(source, target))
-    return folder.finish(described)
+            return ChangedRows.of(source, target, Path(out), since).write(progress)
+        folder = ExportFolder(
+            Path(out), {"target": target.name, **identity(source, target)}, overwrite=overwrite
+        )
+        target.write(source, folder, progress)
+        write_state(source, folder, progress)
+        write_programs(source, target, folder)
+        described = description(source, target)
+        folder.write("README.md", readme(source, target))
+        return folder.finish(described)
 
 
 def translated_filter(path: str | Path, to: str, filter: str | Mapping[str, Any] | Filter) -> Any:

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -24,11 +25,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, final
 
 from termwise._version import __version__
-from termwise.errors import ForeignFolderError, IndexExistsError, StorageError
+from termwise.errors import ForeignFolderError, IndexExistsError, IndexLockedError, StorageError
 from termwise.fixes import Code, Fix
+from termwise.index.manifest import FORMAT as FORMAT_OF_INDEX
+from termwise.index.manifest import NAME as MANIFEST
+from termwise.search.mixture_folder import is_mixture
 from termwise.storage.atomic_file import remove, sync_folder, write_bytes_whole
 from termwise.storage.file_record import digest_of
-from termwise.storage.ownership import check_names, read_record
+from termwise.storage.ownership import check_names, missing_folders, read_record, remove_empty
 from termwise.storage.safe_read import is_file, path_exists
 
 NAME = "export.json"
@@ -78,13 +82,7 @@ class ExportFolder:
         self.path = path
         self._identity = json.loads(json.dumps({"format": FORMAT, "version": VERSION, **identity}))
         with storage_errors(path):
-            if path_exists(path) and not path.is_dir():
-                raise ForeignFolderError(
-                    "the output is a file, but an export is a folder",
-                    facts=[("path", path)],
-                    fixes=[Fix.use("choose another folder: {}", out=Code("DIR"))],
-                )
-            names = os.listdir(path) if path.is_dir() else []
+            names = os.listdir(path)
             is_export = NAME in names or WORK in names  # otherwise, a folder such as data is not of an export
             check_names(path, names, NAMES.__contains__ if is_export else _NONE.__contains__, "an export")
             if NAME in names and not overwrite:
@@ -96,10 +94,11 @@ class ExportFolder:
                         Fix.use("export what changed since then with {}", since=Code("GENERATION")),
                     ],
                 )
-            path.mkdir(parents=True, exist_ok=True)
             unfinished = read_record(path / WORK) if is_file(path / WORK) else None
             if unfinished != self._identity:
-                for name in NAMES:
+                # An interruption must leave a folder that is known as an export, and as an unfinished one.
+                write_bytes_whole(path / WORK, b"{}")
+                for name in (NAME, *sorted(NAMES - {NAME, WORK})):
                     remove(path / name)
                 write_bytes_whole(path / WORK, json.dumps(self._identity).encode())
             else:
@@ -167,6 +166,64 @@ class ExportFolder:
             (self.path / WORK).unlink(missing_ok=True)
             sync_folder(self.path)
         return body
+
+
+@contextmanager
+def one_writer(path: Path) -> Iterator[None]:
+    """Create a folder that is written into, and keep other processes from writing there.
+
+    Raises
+    ------
+    IndexLockedError
+        If another process writes there.
+    ForeignFolderError
+        If the folder lies inside an index.
+    StorageError
+        If it cannot be created.
+    """
+    inside = next((each for each in path.resolve().parents if _is_index(each)), None)
+    if inside is not None:
+        raise ForeignFolderError(
+            "an export cannot lie inside an index",
+            facts=[("path", path), ("index", inside)],
+            fixes=[Fix.use("choose another folder: {}", out=Code("DIR"))],
+        )
+    if path_exists(path) and not path.is_dir():
+        raise ForeignFolderError(
+            "the output is a file, but an export is a folder",
+            facts=[("path", path)],
+            fixes=[Fix.use("choose another folder: {}", out=Code("DIR"))],
+        )
+    with storage_errors(path):
+        created = missing_folders(path)
+        path.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise IndexLockedError(
+                "another process is writing this export",
+                facts=[("folder", path)],
+                fixes=["wait until it has finished", Fix.use("choose another folder: {}", out=Code("DIR"))],
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+        yield
+    finally:
+        remove_empty(created)
+        os.close(descriptor)
+
+
+def _is_index(folder: Path) -> bool:
+    """Return whether a folder is an index or a mixture; others have a ``manifest.json``, too."""
+    try:
+        if is_mixture(folder):
+            return True
+        with (folder / MANIFEST).open("rb") as file:
+            return f'"{FORMAT_OF_INDEX}"'.encode() in file.read(1 << 20)
+    except OSError:
+        return False
 
 
 @contextmanager

@@ -19,14 +19,17 @@ from termwise.errors import (
     EngineError,
     ForeignFolderError,
     IndexExistsError,
+    IndexLockedError,
     MissingFileError,
     ParameterError,
     UnknownNameError,
 )
 from termwise.export import ExportSource, LinearForm, check_export, export_index, make_target, measured_scales
-from termwise.export.check import compare_rankings, open_engine
+from termwise.export.check import check_files, compare_rankings, open_engine
+from termwise.export.folder import one_writer
 from termwise.export.targets import jsonl
 from termwise.records import Ranking
+from termwise.storage.atomic_file import remove
 
 
 class Interrupted(Exception):
@@ -252,3 +255,90 @@ def test_a_check_fails_if_results_differ(
     assert "queries that differ  1" in said.err
     assert "query 1, rank " in said.err
     assert "largest score difference" in said.out
+
+
+def test_one_export_at_a_time_in_a_folder(sources: dict[str, Path], tmp_path: Path) -> None:
+    with one_writer(tmp_path / "out"), pytest.raises(IndexLockedError, match="writing this export"):
+        export_index(sources["bm25"], "sqlite", tmp_path / "out")
+    export_index(sources["bm25"], "sqlite", tmp_path / "out")
+
+
+def test_an_export_does_not_lie_inside_an_index(sources: dict[str, Path], tmp_path: Path) -> None:
+    shutil.copytree(sources["bm25"], tmp_path / "index")
+    with pytest.raises(ForeignFolderError, match="inside an index"):
+        export_index(tmp_path / "index", "sqlite", tmp_path / "index" / "out")
+    assert not (tmp_path / "index" / "out").exists()
+
+
+def test_an_interrupted_replacement_can_be_repeated(
+    sources: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export_index(sources["bm25"], "jsonl", tmp_path / "out")
+    removed: list[Path] = []
+
+    def interrupted(path: Path) -> None:
+        if len(removed) == 3:
+            raise Interrupted
+        removed.append(path)
+        remove(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("termwise.export.folder.remove", interrupted)
+        with pytest.raises(Interrupted):
+            export_index(sources["dirichlet"], "jsonl", tmp_path / "out", overwrite=True)
+    assert not (tmp_path / "out" / "export.json").exists()
+    made = export_index(sources["dirichlet"], "jsonl", tmp_path / "out")
+    assert made["parts"][0]["name"] == "dirichlet"
+
+
+def test_an_index_that_was_built_anew_is_no_change(tmp_path: Path) -> None:
+    for text in ("green tea", "black tea"):
+        termwise.build_index([termwise.Document("a", text)], tmp_path / "index", model="bm25", overwrite=True)
+        if text == "green tea":
+            export_index(tmp_path / "index", "sqlite", tmp_path / "out")
+    with pytest.raises(ParameterError, match="built anew"):
+        export_index(tmp_path / "index", "sqlite", tmp_path / "out", since=0)
+    made = [termwise.Document("a", "tea", {"price": 1})]
+    termwise.build_index(made, tmp_path / "index", model="bm25", attributes="all", overwrite=True)
+    with pytest.raises(ParameterError, match="another kind") as caught:
+        export_index(tmp_path / "index", "sqlite", tmp_path / "out", since=0)
+    assert "schema" in caught.value.render()
+
+
+def test_names_of_attributes_that_are_no_columns(tmp_path: Path) -> None:
+    for number, attributes in enumerate(({"Price": 1, "price": 2}, {"a\nb": 1})):
+        index = tmp_path / f"index{number}"
+        termwise.build_index(
+            [termwise.Document("a", "tea", attributes)], index, model="bm25", attributes="all"
+        )
+        with pytest.raises(ParameterError, match=r"upper and lower case|control characters"):
+            export_index(index, "sqlite", tmp_path / "out")
+
+
+def test_an_index_without_documents(tmp_path: Path) -> None:
+    termwise.build_index([termwise.Document("a", "tea")], tmp_path / "index", model="bm25", store_text=True)
+    with termwise.open_writer(tmp_path / "index") as writer:
+        writer.delete(["a"])
+    for to in ("sqlite", "jsonl", "ciff", "pisa", "numpy"):
+        export_index(tmp_path / "index", to, tmp_path / to)
+    with pytest.raises(ParameterError, match="no documents"):
+        export_index(tmp_path / "index", "web", tmp_path / "web")
+    found = check_export(tmp_path / "index", tmp_path / "sqlite", [termwise.Query("1", "tea")])
+    assert (found.is_exact, found.without_results) == (True, 1)
+
+
+def test_damaged_files_are_not_loaded(sources: dict[str, Path], tmp_path: Path) -> None:
+    export_index(sources["bm25"], "anserini", tmp_path / "out")
+    check_files(tmp_path / "out")
+    (tmp_path / "out" / "data" / "00000.jsonl").write_text("")
+    with pytest.raises(CorruptIndexError, match="missing or damaged"):
+        check_files(tmp_path / "out")
+    export_index(sources["bm25"], "sqlite", tmp_path / "kit")
+    (tmp_path / "kit" / "query_kit" / "query_kit.json").write_text("[]")
+    with pytest.raises(CorruptIndexError, match="query kit"):
+        check_export(sources["bm25"], tmp_path / "kit", QUERIES)
+
+
+def test_patterns_of_addresses_have_no_forms(sources: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="pattern of addresses"):
+        export_index(sources["bm25"], "web", tmp_path / "web", settings={"url": "{doc_id!r:>9999999999}"})

@@ -11,9 +11,11 @@ the engine. Only Python and the client library of the engine are needed.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.util
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -41,6 +43,29 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def damaged_files(folder: Path, description: Mapping[str, Any]) -> list[str]:
+    """Return the files of data that are missing, or differ from export.json; databases change and are left out."""
+    damaged = []
+    for name, recorded in description["files"].items():
+        path = folder / name
+        if name.startswith(("data/", "schema/", "changes/")) and path.suffix not in (".sqlite", ".duckdb"):
+            if not path.is_file():
+                damaged.append(name)
+                continue
+            with path.open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != recorded["sha256"]:
+                    damaged.append(name)
+    return damaged
+
+
+def positive(text: str) -> int:
+    """Return a number of results."""
+    number = int(text)
+    if not 1 <= number <= 1 << 31:
+        raise argparse.ArgumentTypeError("a number from 1 to 2,147,483,648")
+    return number
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(
@@ -53,7 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
     update.add_argument("changes", type=Path, help="folder of the changes, such as changes/3-5")
     search = commands.add_parser("search", help="search for a text")
     search.add_argument("text")
-    search.add_argument("-k", type=int, default=10, help="number of results  [default: 10]")
+    search.add_argument("-k", type=positive, default=10, help="number of results  [default: 10]")
     search.add_argument("--filter", help="filter in the form of the engine")
     search.add_argument("--json", action="store_true", help="print one JSON object")
     for command in (load, update, search):
@@ -63,6 +88,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         engine = imported(FOLDER / "engine.py").Engine(FOLDER, given.at)
         if given.command == "load":
+            if damaged := damaged_files(FOLDER, json.loads((FOLDER / "export.json").read_bytes())):
+                raise SystemExit(
+                    f"client.py: missing or damaged: {', '.join(damaged[:5])}; export the index anew"
+                )
             if given.replace:
                 if not hasattr(engine, "remove"):
                     raise SystemExit("client.py: remove the data in the engine itself, and load again")

@@ -36,7 +36,7 @@ class Engine:
         if self._open is None:
             if not self.path.is_file():
                 raise SystemExit(f"{self.path}: there is no such file; copy data/index.duckdb there")
-            self._open = duckdb.connect(str(self.path))
+            self._open = duckdb.connect(str(self.path), read_only=True)
         return self._open
 
     def rows(self, statement: str) -> list[Any]:
@@ -55,7 +55,9 @@ class Engine:
             return
         until = int(changes.resolve().name.split("-")[1])
         script = (changes / "changes.sql").read_text(encoding="utf-8")
-        self.connection.execute(f"BEGIN;\n{script}\nUPDATE export_state SET generation = {until};\nCOMMIT;")
+        self.close()  # which only reads
+        with duckdb.connect(str(self.path)) as database:
+            database.execute(f"BEGIN;\n{script}\nUPDATE export_state SET generation = {until};\nCOMMIT;")
         say(f"{self.path}: applied {changes}")
 
     def generation(self) -> int | None:

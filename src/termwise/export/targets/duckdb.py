@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from termwise.attributes import Schema
 from termwise.attributes.field_types import FieldType
-from termwise.errors import MissingExtraError
+from termwise.errors import MissingExtraError, StorageError
 from termwise.export.folder import ExportFolder
 from termwise.export.postings import postings_by_term
 from termwise.export.source import Batch, ExportSource
@@ -19,6 +20,7 @@ from termwise.export.target import Statement, dense_parts, pieces, sparse_parts
 from termwise.export.targets.sql import (
     attribute_statements,
     changes_sql,
+    check_names,
     document_rows,
     filter_sql,
     tables_sql,
@@ -99,6 +101,7 @@ class Duckdb:
     def check(self, source: ExportSource) -> None:
         """Check that the library is installed."""
         _libraries()
+        check_names(self.title, source, ignores_case=True)
 
     def write(self, source: ExportSource, folder: ExportFolder, progress: Progress) -> None:
         """Write the database."""
@@ -137,8 +140,13 @@ class Duckdb:
                 for part in sparse_parts(source):
                     for postings in postings_by_term(part, progress=progress):
                         insert(f"{part.field}_postings", postings._asdict())
+            except duckdb.Error as error:
+                raise StorageError(
+                    "the database cannot be written", facts=[("path", path), ("reason", str(error)[:300])]
+                ) from error
             finally:
-                database.close()
+                with suppress(duckdb.Error):
+                    database.close()
 
     def write_changes(
         self,

@@ -19,6 +19,7 @@ from termwise.export.targets.sql import (
     attribute_column,
     attribute_statements,
     changes_sql,
+    check_names,
     document_rows,
     filter_sql,
     tables_sql,
@@ -34,6 +35,9 @@ from termwise.vectors import DocumentVectors
 
 LONGEST_NAME = 63
 """Bytes of a name; PostgreSQL cuts longer ones."""
+
+LONGEST_ID = 2_000
+"""Bytes of an identifier, which an index of PostgreSQL can hold."""
 
 MOST_WEIGHTS = 16_000
 """Largest number of weights of a sparse vector of pgvector."""
@@ -119,6 +123,7 @@ class Postgresql(TypedSettings):
 
     def check(self, source: ExportSource) -> None:
         """Refuse names that PostgreSQL would cut, and rows that are too long for pgvector."""
+        check_names(self.title, source, ignores_case=False)
         names = [attribute_column(name)[1:-1] for name in source.schema]
         names += [f"{part.field}_postings_position" for part in source.parts] + [self.schema]
         for name in names:
@@ -243,9 +248,10 @@ def _indexes(source: ExportSource) -> Iterator[str]:
 
 def _line(values: Sequence[Any]) -> str:
     """Return a row in the text form of COPY."""
-    if any("\0" in each for each in values[1:3]):
+    if any("\0" in each or len(each.encode()) > LONGEST_ID for each in values[1:3]):
         raise DataError(
-            "PostgreSQL stores no NUL character, and an identifier has one", facts=[("doc_id", values[1])]
+            f"an identifier in PostgreSQL has at most {LONGEST_ID:,} bytes, and none is NUL",
+            facts=[("doc_id", repr(values[1][:80])), ("bytes", len(values[1].encode()))],
         )
     return "\t".join(map(_text, values)) + "\n"
 

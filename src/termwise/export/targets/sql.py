@@ -155,6 +155,30 @@ def changes_sql(
                     yield f"INSERT INTO {table} VALUES {', '.join(written)};\n"
 
 
+def check_names(title: str, source: ExportSource, *, ignores_case: bool) -> None:
+    """Refuse names of attributes that cannot be columns.
+
+    Raises
+    ------
+    ParameterError
+        If a name has control characters, or differs from another one in the case of letters alone where this is
+        ignored.
+    """
+    seen: dict[str, str] = {}
+    for name in source.schema:
+        if any(ord(character) < 32 for character in name):
+            raise ParameterError(
+                f"a name of a column in {title} has no control characters", facts=[("attribute", repr(name))]
+            )
+        other = seen.setdefault(name.lower() if ignores_case else name, name)
+        if other != name:
+            raise ParameterError(
+                f"{title} does not distinguish upper and lower case in names of columns",
+                facts=[("attributes", f"{other}, {name}")],
+                fixes=["build the index with other names of attributes"],
+            )
+
+
 def attribute_statements(source: ExportSource) -> list[Statement]:
     """Return the statement on attributes, if there are any."""
     if not source.schema:

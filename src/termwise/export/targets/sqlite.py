@@ -15,6 +15,7 @@ import numpy.typing as npt
 from termwise.attributes import Schema
 from termwise.attributes.dates import microseconds
 from termwise.attributes.field_types import FieldType
+from termwise.errors import StorageError
 from termwise.export.folder import ExportFolder
 from termwise.export.postings import postings_by_term
 from termwise.export.source import Batch, ExportSource
@@ -22,6 +23,7 @@ from termwise.export.target import Statement, pieces, refuse_vectors, sparse_par
 from termwise.export.targets.sql import (
     attribute_statements,
     changes_sql,
+    check_names,
     document_rows,
     filter_sql,
     tables_sql,
@@ -95,6 +97,7 @@ class Sqlite:
     def check(self, source: ExportSource) -> None:
         """Refuse vectors, which SQLite does not have."""
         refuse_vectors(self.title, source)
+        check_names(self.title, source, ignores_case=True)
 
     def write(self, source: ExportSource, folder: ExportFolder, progress: Progress) -> None:
         """Write the database."""
@@ -102,6 +105,23 @@ class Sqlite:
             return
         dialect = SqliteDialect()
         tables = tables_sql(source, dialect, vector=str, keys=True, real="REAL")
+        try:
+            self._write(source, folder, progress, dialect, tables)
+        except sqlite3.OperationalError as error:
+            raise StorageError(
+                "the database cannot be written",
+                facts=[("path", folder.path / FILE), ("reason", error)],
+                fixes=["free space or choose another folder, and run the command again"],
+            ) from error
+
+    def _write(
+        self,
+        source: ExportSource,
+        folder: ExportFolder,
+        progress: Progress,
+        dialect: SqliteDialect,
+        tables: Sequence[str],
+    ) -> None:
         with folder.place(FILE) as path, closing(sqlite3.connect(path, isolation_level=None)) as database:
             # The file gets its name when it is complete, so no journal is needed.
             database.executescript(

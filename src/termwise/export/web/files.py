@@ -70,7 +70,7 @@ class SearchFiles:
             self.bytes += len(data)
             path = self.path / name
             with storage_errors(path):
-                if not path.is_file() or path.stat().st_size != len(data):
+                if not path.is_file() or path.read_bytes() != data:
                     unfinished = path.with_name(name + _PART)
                     unfinished.write_bytes(data)  # not flushed one by one: there can be thousands
                     unfinished.replace(path)

@@ -66,8 +66,8 @@ class Links:
         if url is None:
             url = next((name for name in URL_FIELDS if name in schema), None)
         if url is None:
-            ids = next(source.batches(size=20)).doc_ids
-            if not all(map(_PATH.fullmatch, ids)):
+            ids = next(source.batches(size=20)).doc_ids if len(source) else []
+            if ids and not all(map(_PATH.fullmatch, ids)):
                 raise ParameterError(
                     "the documents have no addresses that results can link to",
                     facts=[
@@ -162,7 +162,10 @@ def _shards(
 
 def _names_in(pattern: str) -> list[str]:
     try:
-        names = [name for _, name, _, _ in Formatter().parse(pattern) if name is not None]
+        fields = [each[1:] for each in Formatter().parse(pattern) if each[1] is not None]
+        names = [str(name) for name, form, conversion in fields if not form and not conversion]
+        if len(names) < len(fields):
+            raise ValueError("a form or a conversion")
         pattern.format_map(dict.fromkeys(names, ""))
     except (ValueError, KeyError, IndexError, AttributeError):
         names = []

@@ -141,6 +141,8 @@ def write_web(
 def check_source(source: ExportSource) -> None:
     """Raise `ParameterError` for an index that a browser cannot search; see `write_web`."""
     source.index.check_not_cut("a search without a server")
+    if not len(source):
+        raise ParameterError("the index has no documents to search", facts=[("index", source.path)])
     if not source.has_texts:
         raise ParameterError(
             "the index stores no texts, which titles and excerpts of results are taken from",
