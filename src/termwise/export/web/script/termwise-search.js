@@ -129,7 +129,7 @@ class TermwiseSearch extends HTMLElement {
 
   render({ results, total, replaced, completions, filters, facets }) {
     this.alert.replaceChildren();
-    const count = total || results.length;
+    const count = Math.max(total, results.length);
     const notes = replaced.map(([typed, word]) => ` No document has “${typed}”: “${word}” is searched for.`);
     this.status.textContent = `${count || "No"} result${count === 1 ? "" : "s"}.${notes.join("")}`;
     const complete = (text) => () => {
