@@ -102,7 +102,7 @@ def _unsupported(analyzer: Analyzer, *facts: tuple[str, object]) -> ParameterErr
         ],
         fixes=[
             "build the index with one of these analyzers",
-            "compute the query weights with termwise: `Searcher.encode` returns them",
+            "compute the weights of queries with termwise",
         ],
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from termwise.index.folder import LOCK, reading_errors
 from termwise.index.manifest import BUILD
 from termwise.indexing import build_index, open_writer, renew_index
 from termwise.indexing.added_rows import LoadedNetworks
+from termwise.indexing.live_writer import LiveWriter
 from termwise.indexing.model_choice import model_of
 from termwise.integrations.metadata import RECORD, SCHEMA, filter_of_values, read_filter, record_of
 from termwise.models import CountModel, Model
@@ -234,9 +236,19 @@ class DocumentIndex:
         with self._changing:
             if (self._recreate or self.searcher() is None) and self._build(distinct):
                 return
-            with open_writer(self.path, wait=WAIT, networks=self._networks) as writer:
+            with self._writer() as writer:
                 writer.add(distinct)
             self._renew()
+
+    def _writer(self) -> LiveWriter:
+        """Open the index for a change, again if another process has replaced it meanwhile."""
+        begin = time.monotonic()
+        while True:
+            try:
+                return open_writer(self.path, wait=WAIT, networks=self._networks)
+            except IndexLockedError:
+                if time.monotonic() - begin >= WAIT:
+                    raise
 
     def _build(self, documents: list[Document]) -> bool:
         """Build the index unless another object or process has; after `recreate`, also in place of an empty one."""
@@ -271,7 +283,7 @@ class DocumentIndex:
             searcher = self.searcher()
             if searcher is None:
                 return 0
-            with open_writer(self.path, wait=WAIT, networks=self._networks) as writer:
+            with self._writer() as writer:
                 if checked is not None:
                     deleted = writer.delete(doc_ids or (), filter=_filter_for(searcher, checked))
                 else:

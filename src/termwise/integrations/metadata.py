@@ -104,7 +104,7 @@ def attributes_of(
                 ("reason", error),
                 ("expected", "strings, numbers, true and false, None, dates, and lists and objects of them"),
             ],
-            fixes=["convert the value, such as a number of numpy with `.item()`"],
+            fixes=["convert the value, such as a number of numpy to one of Python"],
         ) from None
     return {RECORD: written, VALUES: values}
 
