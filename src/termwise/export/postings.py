@@ -11,8 +11,11 @@ import numpy.typing as npt
 from termwise.export.source import BATCH, ExportPart
 from termwise.progress import Progress, no_progress
 
-AT_ONCE = 1 << 23
+AT_ONCE = 1 << 22
 """Postings that are collected at once, of 16 bytes each."""
+
+YIELDED = 1 << 20
+"""Postings of one result, unless one term has more."""
 
 STAGE = "collect postings"
 
@@ -79,6 +82,14 @@ def postings_by_term(
             filled = stop
             progress(STAGE, number * rows + begin, blocks * rows)
         order = np.argsort(terms, kind="stable")
-        yield Postings(terms[order], positions[order], impacts[order])
+        terms, positions, impacts = terms[order], positions[order], impacts[order]
+        begin = 0
+        while begin < size:
+            end = size
+            if size - begin > YIELDED:  # up to the last border of two terms before
+                end = int(np.searchsorted(terms, terms[begin + YIELDED]))
+                end = end if end > begin else int(np.searchsorted(terms, terms[begin], side="right"))
+            yield Postings(terms[begin:end], positions[begin:end], impacts[begin:end])
+            begin = end
         first, number = last, number + 1
     progress(STAGE, blocks * rows, blocks * rows)

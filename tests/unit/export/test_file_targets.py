@@ -132,6 +132,7 @@ def test_blocks_of_terms_do_not_change_the_file(
 ) -> None:
     export_index(sources["changed"], "ciff", tmp_path / "one")
     monkeypatch.setitem(postings_by_term.__kwdefaults__, "at_once", 50)
+    monkeypatch.setattr("termwise.export.postings.YIELDED", 20)
     export_index(sources["changed"], "ciff", tmp_path / "many")
     one, many = ((tmp_path / name / "data" / "index.ciff").read_bytes() for name in ("one", "many"))
     assert one == many

@@ -180,8 +180,6 @@ def _write(source: ExportSource, file: BinaryIO, progress: Progress) -> None:
 
     before = BACKGROUND if len(biased) else None
     for postings in postings_by_term(part, ranks=ranks, progress=progress):
-        if not len(postings.terms):  # of terms whose documents are deleted
-            continue
         starts = np.flatnonzero(np.diff(postings.terms, prepend=-1))
         gaps = np.diff(postings.positions, prepend=0).astype(np.int64)
         gaps[starts] = postings.positions[starts]

@@ -75,8 +75,6 @@ class Pisa:
         with folder.piece("data/index.docs") as documents, folder.piece("data/index.freqs") as frequencies:
             documents.write(np.array([1, len(source)], dtype="<u4").tobytes())
             for postings in postings_by_term(part, ranks=ranks, progress=progress):
-                if not len(postings.terms):  # of terms whose documents are deleted
-                    continue
                 starts = np.flatnonzero(np.diff(postings.terms, prepend=-1))
                 lengths = np.diff(np.append(starts, len(postings.terms)))
                 documents.write(
