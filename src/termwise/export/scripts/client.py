@@ -100,6 +100,11 @@ def main(arguments: list[str] | None = None) -> int:
         elif given.command == "update":
             engine.update(given.changes, say)
         else:
+            expected = json.loads((FOLDER / "export.json").read_bytes())["generation"]
+            if hasattr(engine, "generation") and (held := engine.generation()) != expected:
+                say(
+                    f"client.py: the engine has generation {held}, and this export {expected}: run load or update"
+                )
             kit = imported(FOLDER / "query_kit" / "query_kit.py").QueryKit(FOLDER / "query_kit")
             found = engine.search(kit.query(given.text), given.k, engine.parsed_filter(given.filter))
             if given.json:
