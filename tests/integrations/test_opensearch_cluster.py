@@ -1,4 +1,4 @@
-"""A real OpenSearch cluster of three nodes: the same results as termwise, also while nodes and indexes change.
+"""Exports in a real OpenSearch cluster of three nodes, while nodes end and indexes change.
 
 The server comes from Maven Central, or from the cache of ``scripts/opensearch``; without it, the tests are skipped.
 """

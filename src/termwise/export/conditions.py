@@ -1,4 +1,4 @@
-"""Conditions of a filter in the form that targets translate: equal values, closed intervals, ranges of strings."""
+"""Conditions of filters, reduced to the three kinds that targets translate: values, intervals, ranges of strings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contents of an export that all targets share: ``export.json``, the query kit, and the programs."""
+"""Files that exports to all targets have: ``export.json``, the query kit, and the programs."""
 
 from __future__ import annotations
 

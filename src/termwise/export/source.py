@@ -27,7 +27,7 @@ from termwise.validation import is_finite_number
 from termwise.vectors import DocumentVectors
 
 BATCH = 2048
-"""Rows that are read at once."""
+"""Number of rows in a batch."""
 
 _NO_FIELD_CHARACTER = re.compile(r"[^a-z0-9_]+")
 

@@ -163,7 +163,7 @@ def refuse_float(target: str, source: ExportSource) -> None:
 
 
 def refuse_negative_weights(target: str, source: ExportSource) -> None:
-    """Raise `ParameterError` for a mixture with a negative weight, for a target that ranks by positive sums only."""
+    """Raise `ParameterError` for a negative weight in a mixture, if the target adds positive scores only."""
     negative = [part.name for part in source.parts if part.part.weight < 0]
     if negative:
         raise ParameterError(

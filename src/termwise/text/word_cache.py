@@ -1,4 +1,4 @@
-"""Cache of a function of words."""
+"""Cache of the results of a function for the words that it was called with."""
 
 from __future__ import annotations
 

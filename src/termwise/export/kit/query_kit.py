@@ -296,7 +296,7 @@ class _Ranges(dict[int, Any]):
 
 
 class _Forms(dict[str, Any]):
-    """Cache of a function of words."""
+    """Cache of the results of a function for the words that it was called with."""
 
     def __init__(self, function: Callable[[str], Any]) -> None:
         self._function = function

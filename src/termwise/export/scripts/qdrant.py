@@ -413,7 +413,7 @@ class Engine:
         self._is_loaded = True
 
     def _lists(self, query: Mapping[str, Any], filter: Json | None) -> list[PointList]:
-        """Return the ranked lists of a query."""
+        """Return one ranked list of points for each part of a query."""
         described = {part["name"]: part for part in self.description["parts"]}
         lists: list[PointList] = []
         for each in query["parts"]:

@@ -152,7 +152,7 @@ class Vespa(TypedSettings):
         return found
 
     def filter(self, filter: Filter, schema: Schema) -> str:
-        """Return a condition in YQL."""
+        """Return a filter as a condition in YQL, the query language of Vespa."""
         return filter_yql(filter, schema)
 
     def _document(self, id: str) -> str:
