@@ -32,6 +32,7 @@ from indexes import index_counts, index_encoded
 from judged_collection import Judged, documents_folder
 from macro_means import macro_ratios
 
+from termwise.export.linear_form import query_length
 from termwise.indexing.recipes import RECIPES, Recipe
 from termwise.models import NetworkModel, make_model
 from termwise.records import Ranking, Run
@@ -80,9 +81,7 @@ def scored(searcher: Searcher, judged: Judged) -> dict[str, Scored]:
         for vector, scores in zip(
             matches.query.vectors, matches.part_scores(matches.candidates), strict=True
         ):
-            length = 1.0
-            if vector.vector is not None:
-                length = float(np.linalg.norm(vector.vector.astype(np.float64))) * vector.unit or 1.0
+            length = 1.0 if vector.vector is None else query_length(vector) or 1.0
             parts.append(scores / length)
         found[query.query_id] = Scored(searcher.index.doc_ids(matches.candidates), parts)
     return found

@@ -22,9 +22,9 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from termwise.errors import CorruptIndexError, MissingFileError, ParameterError
+from termwise.errors import CorruptIndexError, ParameterError
 from termwise.export.contents import description, identity, write_programs
-from termwise.export.folder import NAME, ExportFolder
+from termwise.export.folder import ExportFolder, read_description
 from termwise.export.readme import readme
 from termwise.export.source import BATCH, Batch, ExportSource
 from termwise.export.target import Target
@@ -33,15 +33,11 @@ from termwise.fixes import Code, Fix
 from termwise.index.reader import ImpactRows
 from termwise.progress import Progress, no_progress
 from termwise.storage.file_record import digest_of
-from termwise.storage.safe_read import read_regular
 
 ROW = np.dtype([("first", "<u8"), ("second", "<u8"), ("contents", "<u8"), ("position", "<i8")])
 """Record of a row; see the module."""
 
 STAGE = "compare rows"
-
-MOST_DESCRIPTION = 1 << 28
-"""Largest ``export.json`` in bytes."""
 
 
 def row_digests(batch: Batch) -> npt.NDArray[np.void]:
@@ -75,9 +71,9 @@ def write_state(
     folder: ExportFolder,
     progress: Progress = no_progress,
     *,
-    positions: npt.NDArray[np.int64] | None = None,
+    records: npt.NDArray[np.void] | None = None,
 ) -> None:
-    """Write identifiers and fingerprints of all rows; `positions` are those in the target, if not as in the index."""
+    """Write identifiers and fingerprints of all rows; `records` are these fingerprints, if they are known."""
     at = f"state/{source.generation}"
     with folder.piece(f"{at}/ids.jsonl") as names, folder.piece(f"{at}/rows.npy") as rows:
         np.lib.format.write_array_header_1_0(
@@ -85,10 +81,8 @@ def write_state(
         )
         for batch in source.batches():
             names.write("".join(f"{json.dumps(each)}\n" for each in batch.ids).encode())
-            records = row_digests(batch)
-            if positions is not None:
-                records["position"] = positions[batch.positions]
-            rows.write(records.tobytes())
+            known = row_digests(batch) if records is None else records[batch.positions]
+            rows.write(known.tobytes())
             progress(STAGE, int(batch.positions[-1]) + 1, len(source))
 
 
@@ -125,17 +119,7 @@ class ChangedRows:
         ParameterError
             If it is of another generation, target or other settings, or the index is older.
         """
-        file = path / NAME
-        try:
-            earlier = json.loads(read_regular(file, MOST_DESCRIPTION))
-        except OSError as error:
-            raise MissingFileError.of(
-                "there is no finished export whose changes could be added", file, error
-            ) from None
-        except ValueError as error:
-            raise CorruptIndexError(
-                "the description of the export is damaged", facts=[("file", file), ("reason", error)]
-            ) from None
+        earlier = read_description(path)
         described = description(source, target)
         same = ("schema", "chunked", "texts")
         kinds = ("name", "field", "kind", "dimensions", "integer", "bias")
@@ -189,13 +173,15 @@ class ChangedRows:
     def write(self, progress: Progress = no_progress) -> dict[str, Any]:
         """Write the changes, and update the state, the query kit and ``export.json``; return the counts."""
         records, names = self._read_state()
-        positions, changed, deleted = self._compare(records, progress)
+        current, changed, deleted = self._compare(records, progress)
         ids = _lines(names, deleted)
         at = f"changes/{self.since}-{self.source.generation}"
         counts: dict[str, Any] = {"since": self.since, "generation": self.source.generation}
         if self.source.generation > self.since:
-            self.target.write_changes(self._rows(changed, positions), ids, self.source, self.folder, at)
-            write_state(self.source, self.folder, positions=positions)
+            self.target.write_changes(
+                self._rows(changed, current["position"]), ids, self.source, self.folder, at
+            )
+            write_state(self.source, self.folder, records=current)
             write_programs(self.source, self.target, self.folder)
             self.folder.write("README.md", readme(self.source, self.target))
             self.folder.remove(f"state/{self.since}")
@@ -231,16 +217,17 @@ class ChangedRows:
 
     def _compare(
         self, old: npt.NDArray[np.void], progress: Progress
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
-        """Return the position of each row, whether it changed, and the old rows that are gone."""
+    ) -> tuple[npt.NDArray[np.void], npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+        """Return the record of each row with its position in the target, whether it changed, and the old rows gone."""
         order = np.argsort(old["first"], kind="stable")
         keys = old["first"][order]
-        positions = np.empty(len(self.source), dtype=np.int64)
+        current = np.empty(len(self.source), dtype=ROW)
         changed = np.ones(len(self.source), dtype=np.bool_)
         found = np.zeros(len(old), dtype=np.bool_)
         last, free = -1, int(old["position"].max(initial=-1)) + 1
         for batch in self.source.batches():
             new = row_digests(batch)
+            current[batch.positions] = new
             places = np.minimum(np.searchsorted(keys, new["first"]), max(0, len(keys) - 1))
             for row, place in enumerate(places.tolist() if len(keys) else [-1] * len(batch)):
                 ordinal = int(batch.positions[row])
@@ -259,9 +246,9 @@ class ChangedRows:
                     changed[ordinal] = before["contents"] != new["contents"][row]
                 else:
                     last = max(free, last + 1)
-                positions[ordinal] = last
+                current["position"][ordinal] = last
             progress(STAGE, int(batch.positions[-1]) + 1, len(self.source))
-        return positions, changed, np.flatnonzero(~found)
+        return current, changed, np.flatnonzero(~found)
 
     def _rows(self, changed: npt.NDArray[np.bool_], positions: npt.NDArray[np.int64]) -> Iterator[Batch]:
         ordinals = np.flatnonzero(changed).astype(np.int64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from termwise.errors import (
     TermwiseError,
 )
 from termwise.evaluate import evaluate
-from termwise.export.folder import NAME
+from termwise.export.folder import read_description
 from termwise.export.linear_form import LinearForm
 from termwise.export.source import ExportSource
 from termwise.export.targets.registry import target_class
@@ -33,7 +32,6 @@ from termwise.fixes import Fix
 from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Query, Ranking, Run
 from termwise.search.opening import open_searcher
-from termwise.storage.safe_read import read_regular
 from termwise.validation import check_count
 
 MEASURE = "nDCG@10"
@@ -179,7 +177,8 @@ def check_export(
     asked = list(queries)
     if not asked:
         raise ParameterError("a check needs at least one query")
-    description, exported = opened_export(Path(folder))
+    exported = Path(folder).resolve()
+    description = read_description(exported)
     scales = {part["name"]: part["scale"] for part in description["parts"] if part["scale"] is not None}
     source = ExportSource(open_searcher(path), scales=scales or None)
     if description["source"] != source.identity:
@@ -344,29 +343,6 @@ def _named(ranking: Ranking, query: Query) -> Ranking:
     return Ranking(ranking.doc_ids, ranking.scores, query.query_id)
 
 
-def opened_export(folder: Path) -> tuple[dict[str, Any], Path]:
-    """Return the contents of ``export.json`` and the absolute path of the folder.
-
-    Raises
-    ------
-    MissingFileError, CorruptIndexError
-        If the folder holds no finished export, or the file is damaged.
-    """
-    file = folder / NAME
-    try:
-        description = json.loads(read_regular(file, 1 << 28))
-        needed = {"target", "source", "parts", "files"}
-        if not isinstance(description, dict) or not needed <= description.keys():
-            raise ValueError("other contents")
-    except OSError as error:
-        raise MissingFileError.of("there is no finished export", file, error) from None
-    except ValueError as error:
-        raise CorruptIndexError(
-            "the description of the export is damaged", facts=[("file", file), ("reason", error)]
-        ) from None
-    return description, folder.resolve()
-
-
 @contextmanager
 def open_engine(folder: Path, at: str | None) -> Iterator[Engine]:
     """Open the engine of an export, and close it at the end.
@@ -380,7 +356,8 @@ def open_engine(folder: Path, at: str | None) -> Iterator[Engine]:
     EngineError
         If the engine cannot be reached, or refuses a request, also inside the context.
     """
-    description, folder = opened_export(folder)
+    folder = folder.resolve()
+    description = read_description(folder)
     kind = target_class(description["target"])
     if not kind.engine:
         raise ParameterError(
@@ -433,7 +410,8 @@ def check_files(folder: Path) -> None:
     CorruptIndexError
         If a file is missing or damaged.
     """
-    description, folder = opened_export(folder)
+    folder = folder.resolve()
+    description = read_description(folder)
     damaged: list[str] = program(folder / "client.py").damaged_files(folder, description)
     if damaged:
         raise CorruptIndexError(

@@ -25,15 +25,22 @@ from pathlib import Path
 from typing import Any, BinaryIO, final
 
 from termwise._version import __version__
-from termwise.errors import ForeignFolderError, IndexExistsError, IndexLockedError, StorageError
+from termwise.errors import (
+    CorruptIndexError,
+    ForeignFolderError,
+    IndexExistsError,
+    IndexLockedError,
+    MissingFileError,
+    StorageError,
+)
 from termwise.fixes import Code, Fix
 from termwise.index.manifest import FORMAT as FORMAT_OF_INDEX
 from termwise.index.manifest import NAME as MANIFEST
 from termwise.search.mixture_folder import is_mixture
-from termwise.storage.atomic_file import remove, sync_folder, write_bytes_whole
+from termwise.storage.atomic_file import compressed, remove, sync_folder, write_bytes_whole
 from termwise.storage.file_record import digest_of
 from termwise.storage.ownership import check_names, missing_folders, read_record, remove_empty
-from termwise.storage.safe_read import is_file, path_exists
+from termwise.storage.safe_read import is_file, path_exists, read_regular
 
 NAME = "export.json"
 WORK = ".export.json"
@@ -48,6 +55,9 @@ NAMES = frozenset(
     }
 )
 """Names in the folder."""
+
+MOST_DESCRIPTION = 1 << 28
+"""Largest ``export.json`` in bytes."""
 
 _NONE: frozenset[str] = frozenset()
 
@@ -122,8 +132,8 @@ class ExportFolder:
 
     @contextmanager
     def piece(self, name: str) -> Iterator[BinaryIO]:
-        """Open a file in the folder, which gets its name when it is complete."""
-        with self.place(name) as path, path.open("wb") as file:
+        """Open a file in the folder, which gets its name when it is complete; compressed if it ends in ``.gz``."""
+        with self.place(name) as path, path.open("wb") as raw, compressed(raw, Path(name)) as file:
             yield file
 
     @contextmanager
@@ -166,6 +176,29 @@ class ExportFolder:
             (self.path / WORK).unlink(missing_ok=True)
             sync_folder(self.path)
         return body
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+    """Return the contents of ``export.json``.
+
+    Raises
+    ------
+    MissingFileError, CorruptIndexError
+        If the folder holds no finished export, or the file is damaged.
+    """
+    file = folder / NAME
+    try:
+        description = json.loads(read_regular(file, MOST_DESCRIPTION))
+        needed = {"target", "source", "parts", "files"}
+        if not isinstance(description, dict) or not needed <= description.keys():
+            raise ValueError("other contents")
+    except OSError as error:
+        raise MissingFileError.of("there is no finished export", file, error) from None
+    except ValueError as error:
+        raise CorruptIndexError(
+            "the description of the export is damaged", facts=[("file", file), ("reason", error)]
+        ) from None
+    return description
 
 
 @contextmanager

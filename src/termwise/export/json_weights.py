@@ -1,4 +1,4 @@
-"""Rows of term weights as JSON objects of token and weight, written fast."""
+"""Fast writing of rows of term weights as JSON objects of token and weight."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 from typing import final
 
-from termwise.export.source import ExportPart
+from termwise.export.source import Batch, ExportPart
 from termwise.index.reader import ImpactRows
+from termwise.text.vocabulary import BACKGROUND
 
 
 @final
@@ -43,3 +44,25 @@ class JsonWeights:
             )
         )
         return ["{" + "".join(pieces[2 * begin : 2 * end])[:-1] + "}" for begin, end in pairwise(indptr)]
+
+    def lines(self, batch: Batch, *, bias_unit: float, without_text: str) -> str:
+        """Return a line for each row: ``{"id": ..., "contents": ..., "vector": {token: weight}}``.
+
+        A document bias above 0, in units of `bias_unit`, is the weight of the background token. `without_text` takes
+        the place of the text if none is stored.
+        """
+        (found,) = batch.rows
+        assert isinstance(found, ImpactRows), "the index has no vectors"
+        lines = []
+        for row, vector in enumerate(self.rows(found)):
+            if found.biases[row]:
+                bias = f"{json.dumps(BACKGROUND)}:{found.biases[row].item() * bias_unit:.9g}"
+                vector = f"{vector[:-1]}{',' if len(vector) > 2 else ''}{bias}}}"
+            text = (
+                without_text
+                if batch.texts is None
+                else f'"contents": {json.dumps(batch.texts[row], ensure_ascii=False)}, '
+            )
+            doc_id = json.dumps(batch.ids[row], ensure_ascii=False)
+            lines.append(f'{{"id": {doc_id}, {text}"vector": {vector}}}\n')
+        return "".join(lines)

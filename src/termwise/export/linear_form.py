@@ -128,7 +128,7 @@ class LinearForm:
             return PartQuery(part, vector, vector.unit)
         coefficient = part.part.weight / part.scale * vector.unit
         if vector.vector is not None:
-            length = float(np.linalg.norm(vector.vector.astype(np.float64))) * vector.unit
+            length = query_length(vector)
             coefficient = coefficient / length if length else 0.0
         return PartQuery(part, vector, coefficient)
 
@@ -137,6 +137,12 @@ class LinearForm:
         rows = np.arange(len(index), dtype=np.int64)
         allowed = allowed_for(index, filter, None)
         return rows if allowed is None else rows[allowed.allow(rows)]
+
+
+def query_length(query: QueryVector) -> float:
+    """Return the length of the vector of a query, in the unit of scores of windows of length 1."""
+    assert query.vector is not None, "the index has vectors"
+    return float(np.linalg.norm(query.vector.astype(np.float64))) * query.unit
 
 
 def measured_scales(searcher: Searcher, queries: Iterable[str]) -> dict[str, float]:
@@ -171,9 +177,7 @@ def measured_scales(searcher: Searcher, queries: Iterable[str]) -> dict[str, flo
         for part, vector, scores in zip(
             searcher.parts, matches.query.vectors, matches.part_scores(matches.candidates), strict=True
         ):
-            length = 1.0
-            if vector.vector is not None:
-                length = float(np.linalg.norm(vector.vector.astype(np.float64))) * vector.unit or 1.0
+            length = 1.0 if vector.vector is None else query_length(vector) or 1.0
             if len(scores) > 1 and scores.min() < scores.max():
                 found[part.name].append(float(scores.std()) / length)
     missing = [name for name, values in found.items() if not values]

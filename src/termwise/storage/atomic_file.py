@@ -32,7 +32,7 @@ def written_whole(path: Path) -> Iterator[Callable[[str], object]]:
     The file is compressed with gzip if its name ends in ``.gz``; equal text gives equal bytes also then. For the
     errors, see `write_bytes_whole`.
     """
-    with _storage_errors(path), _whole(path) as raw, _compressed(raw, path) as file:
+    with _storage_errors(path), _whole(path) as raw, compressed(raw, path) as file:
         yield lambda text: file.write(text.encode())
 
 
@@ -225,7 +225,8 @@ def _sync(raw: BinaryIO) -> None:
     os.fsync(raw.fileno())
 
 
-def _compressed(raw: BinaryIO, path: Path) -> AbstractContextManager[BinaryIO]:
+def compressed(raw: BinaryIO, path: Path) -> AbstractContextManager[BinaryIO]:
+    """Return a file that compresses with gzip if the name of the path ends in ``.gz``, otherwise the given one."""
     if path.suffix != ".gz":
         return nullcontext(raw)
     packed = gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0)

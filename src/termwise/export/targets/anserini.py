@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO, ClassVar, final
+from typing import Any, ClassVar, final
 from urllib.parse import quote
 
 from termwise.attributes import Schema
 from termwise.export.folder import ExportFolder
 from termwise.export.json_weights import JsonWeights
 from termwise.export.source import Batch, ExportPart, ExportSource
-from termwise.export.target import Statement, pieces, refuse_float, refuse_several, refuse_vectors
-from termwise.export.targets.ciff import integer_statements, no_changes
-from termwise.export.targets.jsonl import no_filters
+from termwise.export.target import Statement, pieces
+from termwise.export.targets.file_forms import (
+    integer_statements,
+    no_changes,
+    no_filters,
+    refuse_all_but_impacts,
+    scale_of,
+)
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Filter
-from termwise.index.reader import ImpactRows
 from termwise.progress import Progress
-from termwise.text.vocabulary import BACKGROUND
 
 _WHITE = re.compile(r"[\s%]")
 
@@ -37,9 +39,7 @@ class Anserini:
 
     def check(self, source: ExportSource) -> None:
         """Refuse vectors, mixtures and float weights."""
-        refuse_several(self.title, source)
-        refuse_vectors(self.title, source)
-        refuse_float(self.title, source)
+        refuse_all_but_impacts(self.title, source)
 
     def write(self, source: ExportSource, folder: ExportFolder, progress: Progress) -> None:
         """Write the pieces."""
@@ -50,7 +50,8 @@ class Anserini:
             name = f"data/{number:05}.jsonl"
             if not folder.finished(name):
                 with folder.piece(name) as file:
-                    _write(batches, writer, file, biased=part.has_bias)
+                    for batch in batches:
+                        file.write(writer.lines(batch, bias_unit=1, without_text='"contents": "", ').encode())
 
     def write_changes(
         self,
@@ -66,7 +67,7 @@ class Anserini:
     def describe(self, source: ExportSource) -> dict[str, Any]:
         """Return the scale of the impacts, and the names of tokens with blanks, which Anserini would split."""
         part = source.parts[0]
-        return {"scale": part.index.manifest.quantiser.scale, "names": _names(part)}
+        return {**scale_of(source), "names": _names(part)}
 
     def statements(self, source: ExportSource) -> list[Statement]:
         """Return what is exact."""
@@ -85,19 +86,3 @@ def _names(part: ExportPart) -> dict[str, str]:
         for token in part.tokens
         if _WHITE.search(token)
     }
-
-
-def _write(batches: Iterator[Batch], writer: JsonWeights, file: BinaryIO, *, biased: bool) -> None:
-    for batch in batches:
-        (found,) = batch.rows
-        assert isinstance(found, ImpactRows), "the index has no vectors"
-        lines = []
-        for row, vector in enumerate(writer.rows(found)):
-            if biased and found.biases[row]:
-                vector = f"{vector[:-1]}{',' if len(vector) > 2 else ''}{json.dumps(BACKGROUND)}:{found.biases[row]}}}"
-            text = "" if batch.texts is None else batch.texts[row]
-            lines.append(
-                f'{{"id": {json.dumps(batch.ids[row], ensure_ascii=False)}, '
-                f'"contents": {json.dumps(text, ensure_ascii=False)}, "vector": {vector}}}\n'
-            )
-        file.write("".join(lines).encode())

@@ -12,24 +12,28 @@ References
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO, ClassVar, cast, final
+from typing import Any, BinaryIO, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.attributes import Schema
-from termwise.errors import ParameterError
 from termwise.export.folder import ExportFolder
 from termwise.export.postings import postings_by_term
 from termwise.export.source import Batch, ExportSource
-from termwise.export.target import Statement, refuse_float, refuse_several, refuse_vectors
-from termwise.export.targets.jsonl import no_filters
+from termwise.export.target import Statement
+from termwise.export.targets.file_forms import (
+    RowSums,
+    byte_order,
+    integer_statements,
+    no_changes,
+    no_filters,
+    refuse_all_but_impacts,
+    scale_of,
+)
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Filter
-from termwise.fixes import Fix
-from termwise.index.reader import ImpactRows
 from termwise.progress import Progress
 from termwise.settings import TypedSettings
 from termwise.text.vocabulary import BACKGROUND
@@ -60,24 +64,15 @@ class Ciff(TypedSettings):
 
     def check(self, source: ExportSource) -> None:
         """Refuse vectors, mixtures and float weights."""
-        refuse_several(self.title, source)
-        refuse_vectors(self.title, source)
-        refuse_float(self.title, source)
+        refuse_all_but_impacts(self.title, source)
 
     def write(self, source: ExportSource, folder: ExportFolder, progress: Progress) -> None:
         """Write the file."""
         name = "data/index.ciff.gz" if self.compress else "data/index.ciff"
         if folder.finished(name):
             return
-        with folder.piece(name) as raw:
-            file: Any = (
-                gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=1, mtime=0, filename="")
-                if self.compress
-                else raw
-            )
+        with folder.piece(name) as file:
             _write(source, file, progress)
-            if self.compress:
-                file.close()
 
     def write_changes(
         self,
@@ -92,7 +87,7 @@ class Ciff(TypedSettings):
 
     def describe(self, source: ExportSource) -> dict[str, Any]:
         """Return the scale of the impacts."""
-        return {"scale": source.parts[0].index.manifest.quantiser.scale}
+        return scale_of(source)
 
     def statements(self, source: ExportSource) -> list[Statement]:
         """Return what is exact."""
@@ -103,56 +98,16 @@ class Ciff(TypedSettings):
         raise no_filters(self.title)
 
 
-def integer_statements(source: ExportSource) -> list[Statement]:
-    """Return the statements of a form with whole numbers and identifiers only."""
-    lines = [
-        Statement(
-            "weights",
-            True,
-            "frequencies are the impacts of the index, which are whole numbers; query weights are in the query kit",
-        )
-    ]
-    if source.parts[0].has_bias:
-        lines.append(Statement("document bias", True, f"it is the frequency of the token {BACKGROUND}"))
-    if source.schema or source.has_texts:
-        lines.append(Statement("texts and attributes", False, "the form has none"))
-    return lines
-
-
-def no_changes(title: str) -> ParameterError:
-    """Return the error for changes of a form that is written as a whole."""
-    return ParameterError(
-        f"{title}: the form has no changes; it is written as a whole",
-        fixes=[Fix.use("export the index anew with {}", overwrite=True)],
-    )
-
-
-def byte_order(source: ExportSource) -> tuple[npt.NDArray[np.int32], list[int]]:
-    """Return the place of each term in the order of the UTF-8 bytes of the tokens, and the terms in this order.
-
-    The order of code points is that of the bytes.
-    """
-    tokens = source.parts[0].tokens
-    order = sorted(range(len(tokens)), key=tokens.__getitem__)
-    ranks = np.empty(len(tokens), dtype=np.int32)
-    ranks[order] = np.arange(len(tokens), dtype=np.int32)
-    return ranks, order
-
-
 def _write(source: ExportSource, file: BinaryIO, progress: Progress) -> None:
     (part,) = source.parts
     index = part.index
     ranks, order = byte_order(source)
     frequencies = index.document_frequencies
-    lengths = np.zeros(len(source), dtype=np.int64)
-    biases = np.zeros(len(source), dtype=np.int64)
+    of_rows = RowSums.for_rows(len(source))
     for batch in source.batches():
-        found = cast(ImpactRows, batch.rows[0])
-        sums = np.concatenate([[0], np.cumsum(found.impacts)])
-        lengths[batch.positions] = sums[found.indptr[1:]] - sums[found.indptr[:-1]]
-        if part.has_bias:
-            biases[batch.positions] = found.biases
-    lengths += biases
+        of_rows.add(batch)
+    biases = of_rows.biases
+    lengths = of_rows.impacts + biases
     biased = np.flatnonzero(biases)
     lists = int((frequencies > 0).sum()) + bool(len(biased))
     mean = float(lengths.mean()) if len(lengths) else 0.0
@@ -176,7 +131,7 @@ def _write(source: ExportSource, file: BinaryIO, progress: Progress) -> None:
 
     def bias_list() -> bytes:
         gaps = np.diff(biased, prepend=0)
-        return _postings(BACKGROUND, len(biased), int(biases.sum()), _pairs(gaps, biases[biased]))
+        return _postings(BACKGROUND, len(biased), int(biases.sum()), _encoded(gaps, biases[biased])[0])
 
     before = BACKGROUND if len(biased) else None
     for postings in postings_by_term(part, ranks=ranks, progress=progress):
@@ -213,11 +168,6 @@ def _write(source: ExportSource, file: BinaryIO, progress: Progress) -> None:
 def _postings(token: str, documents: int, total: int, pairs: bytes) -> bytes:
     """Return a list of postings."""
     return _message(_text(1, token.encode()) + _field(2, documents) + _field(3, total) + pairs)
-
-
-def _pairs(gaps: npt.NDArray[np.int64], impacts: npt.NDArray[np.int64]) -> bytes:
-    """Return encoded postings."""
-    return _encoded(gaps, impacts)[0]
 
 
 def _encoded(

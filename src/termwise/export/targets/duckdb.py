@@ -16,14 +16,14 @@ from termwise.errors import MissingExtraError, StorageError
 from termwise.export.folder import ExportFolder
 from termwise.export.postings import postings_by_term
 from termwise.export.source import Batch, ExportSource
-from termwise.export.target import Statement, dense_parts, pieces, sparse_parts
+from termwise.export.target import Statement, pieces, sparse_parts
 from termwise.export.targets.sql import (
-    attribute_statements,
-    changes_sql,
     check_names,
     document_rows,
     filter_sql,
+    sql_statements,
     tables_sql,
+    write_changes_sql,
 )
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Filter
@@ -157,9 +157,7 @@ class Duckdb:
         at: str,
     ) -> None:
         """Write the changes as statements of SQL."""
-        with folder.piece(f"{at}/changes.sql") as file:
-            for statement in changes_sql(rows, deleted, source, DuckdbDialect()):
-                file.write(statement.encode())
+        write_changes_sql(rows, deleted, source, folder, at, DuckdbDialect())
 
     def describe(self, source: ExportSource) -> dict[str, Any]:
         """Return nothing: the schema is in the database."""
@@ -167,21 +165,9 @@ class Duckdb:
 
     def statements(self, source: ExportSource) -> list[Statement]:
         """Return what is exact."""
-        vectors = [
-            Statement(
-                "vectors",
-                True,
-                "numbers of 8 bits times a scale are stored in 32 bits, and multiplied in 64 bits",
-            )
-        ]
-        return [
-            Statement(
-                "weights", True, "impacts are stored as whole numbers, and sums of whole numbers are exact"
-            ),
-            *(vectors if dense_parts(source) else []),
-            Statement("order", True, "documents with equal scores are in the order of the index"),
-            *attribute_statements(source),
-        ]
+        return sql_statements(
+            source, "numbers of 8 bits times a scale are stored in 32 bits, and multiplied in 64 bits"
+        )
 
     def filter(self, filter: Filter, schema: Schema) -> str:
         """Return a condition on the columns of ``documents d``."""

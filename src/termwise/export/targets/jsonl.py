@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, ClassVar, Literal, final
 
 from termwise.attributes import Schema
-from termwise.errors import ParameterError
 from termwise.export.folder import ExportFolder
 from termwise.export.json_weights import JsonWeights
 from termwise.export.source import Batch, ExportSource
 from termwise.export.target import Statement, pieces, refuse_several, refuse_vectors
+from termwise.export.targets.file_forms import no_filters, scale_of
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Filter
-from termwise.index.reader import ImpactRows
 from termwise.progress import Progress
 from termwise.settings import TypedSettings
 from termwise.text.vocabulary import BACKGROUND
@@ -67,33 +65,10 @@ class Jsonl(TypedSettings):
     def _write(
         self, batches: Iterator[Batch], writer: JsonWeights, source: ExportSource, file: BinaryIO
     ) -> None:
-        (part,) = source.parts
-        quantiser = part.index.manifest.quantiser
+        quantiser = source.parts[0].index.manifest.quantiser
         unit = quantiser.scale / 2**quantiser.bias_bits if self.weights == "real" else 1
-        out: Any = (
-            gzip.GzipFile(fileobj=file, mode="wb", compresslevel=1, mtime=0, filename="")
-            if self.compress
-            else file
-        )
         for batch in batches:
-            (found,) = batch.rows
-            assert isinstance(found, ImpactRows), "the index has no vectors"
-            lines = []
-            for row, vector in enumerate(writer.rows(found)):
-                if part.has_bias and found.biases[row]:
-                    bias = f"{json.dumps(BACKGROUND)}:{found.biases[row].item() * unit:.9g}"
-                    vector = vector[:-1] + (", " if len(vector) > 2 else "") + bias + "}"
-                text = (
-                    ""
-                    if batch.texts is None
-                    else f'"contents": {json.dumps(batch.texts[row], ensure_ascii=False)}, '
-                )
-                lines.append(
-                    f'{{"id": {json.dumps(batch.ids[row], ensure_ascii=False)}, {text}"vector": {vector}}}\n'
-                )
-            out.write("".join(lines).encode())
-        if self.compress:
-            out.close()
+            file.write(writer.lines(batch, bias_unit=unit, without_text="").encode())
 
     def write_changes(
         self,
@@ -110,7 +85,7 @@ class Jsonl(TypedSettings):
 
     def describe(self, source: ExportSource) -> dict[str, Any]:
         """Return the scale of the impacts."""
-        return {"scale": source.parts[0].index.manifest.quantiser.scale}
+        return scale_of(source)
 
     def statements(self, source: ExportSource) -> list[Statement]:
         """Return what is exact."""
@@ -129,8 +104,3 @@ class Jsonl(TypedSettings):
     def filter(self, filter: Filter, schema: Schema) -> Any:
         """Raise an error: the form has no filters."""
         raise no_filters(self.title)
-
-
-def no_filters(title: str) -> ParameterError:
-    """Return the error for a filter in a form without attributes."""
-    return ParameterError(f"{title}: there are no attributes, and no filters")

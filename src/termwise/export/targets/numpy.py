@@ -15,8 +15,7 @@ from termwise.attributes import Schema
 from termwise.export.folder import ExportFolder
 from termwise.export.source import Batch, ExportPart, ExportSource
 from termwise.export.target import STAGE, Statement
-from termwise.export.targets.ciff import no_changes
-from termwise.export.targets.jsonl import no_filters
+from termwise.export.targets.file_forms import no_changes, no_filters
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Filter
 from termwise.progress import Progress

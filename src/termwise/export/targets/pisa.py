@@ -9,7 +9,7 @@ with its length. ``index.sizes`` has one list with the sum of the impacts of eac
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, cast, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,18 @@ from termwise.errors import DataError
 from termwise.export.folder import ExportFolder
 from termwise.export.postings import postings_by_term
 from termwise.export.source import Batch, ExportSource
-from termwise.export.target import Statement, refuse_float, refuse_several, refuse_vectors
-from termwise.export.targets.ciff import byte_order, integer_statements, no_changes
-from termwise.export.targets.jsonl import no_filters
+from termwise.export.target import Statement
+from termwise.export.targets.file_forms import (
+    RowSums,
+    byte_order,
+    integer_statements,
+    no_changes,
+    no_filters,
+    refuse_all_but_impacts,
+    scale_of,
+)
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Filter
-from termwise.index.reader import ImpactRows
 from termwise.progress import Progress
 from termwise.text.vocabulary import BACKGROUND
 
@@ -42,28 +48,21 @@ class Pisa:
 
     def check(self, source: ExportSource) -> None:
         """Refuse vectors, mixtures and float weights."""
-        refuse_several(self.title, source)
-        refuse_vectors(self.title, source)
-        refuse_float(self.title, source)
+        refuse_all_but_impacts(self.title, source)
 
     def write(self, source: ExportSource, folder: ExportFolder, progress: Progress) -> None:
         """Write the five files."""
         (part,) = source.parts
         ranks, order = byte_order(source)
         present = part.index.document_frequencies[order] > 0
-        sizes = np.zeros(len(source), dtype=np.int64)
-        biases = np.zeros(len(source), dtype=np.int64)
+        of_rows = RowSums.for_rows(len(source))
         with folder.piece("data/index.documents") as names:
             for batch in source.batches():
-                found = cast(ImpactRows, batch.rows[0])
-                sums = np.concatenate([[0], np.cumsum(found.impacts)])
-                sizes[batch.positions] = sums[found.indptr[1:]] - sums[found.indptr[:-1]]
-                if part.has_bias:
-                    biases[batch.positions] = found.biases
+                of_rows.add(batch)
                 names.write("".join(f"{_line(each)}\n" for each in batch.ids).encode())
         with folder.piece("data/index.sizes") as file:
-            file.write(_list(sizes + biases))
-        biased = np.flatnonzero(biases)
+            file.write(_list(of_rows.impacts + of_rows.biases))
+        biased = np.flatnonzero(of_rows.biases)
         with folder.piece("data/index.terms") as file:
             tokens = [
                 part.tokens[term]
@@ -85,7 +84,7 @@ class Pisa:
                 )
             if len(biased):
                 documents.write(_list(biased))
-                frequencies.write(_list(biases[biased]))
+                frequencies.write(_list(of_rows.biases[biased]))
 
     def write_changes(
         self,
@@ -100,7 +99,7 @@ class Pisa:
 
     def describe(self, source: ExportSource) -> dict[str, Any]:
         """Return the scale of the impacts."""
-        return {"scale": source.parts[0].index.manifest.quantiser.scale}
+        return scale_of(source)
 
     def statements(self, source: ExportSource) -> list[Statement]:
         """Return what is exact."""

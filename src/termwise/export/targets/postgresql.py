@@ -17,12 +17,12 @@ from termwise.export.source import Batch, ExportSource
 from termwise.export.target import Statement, dense_parts, pieces, sparse_parts
 from termwise.export.targets.sql import (
     attribute_column,
-    attribute_statements,
-    changes_sql,
     check_names,
     document_rows,
     filter_sql,
+    sql_statements,
     tables_sql,
+    write_changes_sql,
 )
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Filter
@@ -188,9 +188,7 @@ class Postgresql(TypedSettings):
         at: str,
     ) -> None:
         """Write the changes as statements of SQL."""
-        with folder.piece(f"{at}/changes.sql") as file:
-            for statement in changes_sql(rows, deleted, source, PostgresqlDialect()):
-                file.write(statement.encode())
+        write_changes_sql(rows, deleted, source, folder, at, PostgresqlDialect())
 
     def describe(self, source: ExportSource) -> dict[str, Any]:
         """Return nothing: the statements are in schema."""
@@ -198,19 +196,10 @@ class Postgresql(TypedSettings):
 
     def statements(self, source: ExportSource) -> list[Statement]:
         """Return what is exact."""
-        vectors = [
-            Statement("vectors", True, "pgvector multiplies in 32 bits: scores differ by less than 1e-5")
-        ]
+        reason = "except that a NUL character becomes U+FFFD, because PostgreSQL stores none"
         return [
-            Statement(
-                "weights", True, "impacts are stored as whole numbers, and sums of whole numbers are exact"
-            ),
-            *(vectors if dense_parts(source) else []),
-            Statement("order", True, "documents with equal scores are in the order of the index"),
-            *attribute_statements(source),
-            Statement(
-                "texts", True, "except that a NUL character becomes U+FFFD, because PostgreSQL stores none"
-            ),
+            *sql_statements(source, "pgvector multiplies in 32 bits: scores differ by less than 1e-5"),
+            Statement("texts", True, reason),
         ]
 
     def filter(self, filter: Filter, schema: Schema) -> str:

@@ -12,8 +12,9 @@ from termwise.attributes import Schema
 from termwise.attributes.field_types import FieldType
 from termwise.errors import ParameterError
 from termwise.export.conditions import FieldTest, field_test
+from termwise.export.folder import ExportFolder
 from termwise.export.source import Batch, ExportSource
-from termwise.export.target import Statement
+from termwise.export.target import Statement, dense_parts
 from termwise.filters import And, Filter, Not, Or
 from termwise.filters.expressions import Condition
 from termwise.index.reader import ImpactRows
@@ -177,6 +178,32 @@ def check_names(title: str, source: ExportSource, *, ignores_case: bool) -> None
                 facts=[("attributes", f"{other}, {name}")],
                 fixes=["build the index with other names of attributes"],
             )
+
+
+def write_changes_sql(
+    rows: Iterator[Batch],
+    deleted: Sequence[str],
+    source: ExportSource,
+    folder: ExportFolder,
+    at: str,
+    dialect: Dialect,
+) -> None:
+    """Write changes as statements of SQL into the folder `at` of an export."""
+    with folder.piece(f"{at}/changes.sql") as file:
+        for statement in changes_sql(rows, deleted, source, dialect):
+            file.write(statement.encode())
+
+
+def sql_statements(source: ExportSource, vectors: str) -> list[Statement]:
+    """Return what is exact in a database; `vectors` is the reason for vectors."""
+    return [
+        Statement(
+            "weights", True, "impacts are stored as whole numbers, and sums of whole numbers are exact"
+        ),
+        *([Statement("vectors", True, vectors)] if dense_parts(source) else []),
+        Statement("order", True, "documents with equal scores are in the order of the index"),
+        *attribute_statements(source),
+    ]
 
 
 def attribute_statements(source: ExportSource) -> list[Statement]:

@@ -21,12 +21,12 @@ from termwise.export.postings import postings_by_term
 from termwise.export.source import Batch, ExportSource
 from termwise.export.target import Statement, pieces, refuse_vectors, sparse_parts
 from termwise.export.targets.sql import (
-    attribute_statements,
-    changes_sql,
     check_names,
     document_rows,
     filter_sql,
+    sql_statements,
     tables_sql,
+    write_changes_sql,
 )
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Filter
@@ -150,9 +150,7 @@ class Sqlite:
         at: str,
     ) -> None:
         """Write the changes as statements of SQL."""
-        with folder.piece(f"{at}/changes.sql") as file:
-            for statement in changes_sql(rows, deleted, source, SqliteDialect()):
-                file.write(statement.encode())
+        write_changes_sql(rows, deleted, source, folder, at, SqliteDialect())
 
     def describe(self, source: ExportSource) -> dict[str, Any]:
         """Return nothing: the schema is in the database."""
@@ -160,13 +158,7 @@ class Sqlite:
 
     def statements(self, source: ExportSource) -> list[Statement]:
         """Return what is exact."""
-        return [
-            Statement(
-                "weights", True, "impacts are stored as whole numbers, and sums of whole numbers are exact"
-            ),
-            Statement("order", True, "documents with equal scores are in the order of the index"),
-            *attribute_statements(source),
-        ]
+        return sql_statements(source, "")
 
     def filter(self, filter: Filter, schema: Schema) -> str:
         """Return a condition on the columns of ``documents d``."""
