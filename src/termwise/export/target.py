@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -122,6 +123,22 @@ def pieces(
 
         yield number, stop - first, batches()
         progress(STAGE, stop, total)
+
+
+def json_line(value: Any) -> str:
+    """Return a value as one line of compact JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def float_weights(source: ExportSource) -> Statement:
+    """Return the statement on weights of an engine that stores and adds floats of 32 bits."""
+    if all(part.is_exact_integer for part in sparse_parts(source)):
+        reason = (
+            "impacts are whole numbers below 2^24, which floats of 32 bits keep; a sum is exact below 2^24, and "
+            "beyond that rounded to 24 bits"
+        )
+        return Statement("weights", True, reason)
+    return Statement("weights", False, "the weights of a float index are rounded to 24 bits")
 
 
 def refuse_vectors(target: str, source: ExportSource) -> None:

@@ -21,6 +21,8 @@ from termwise.export.target import (
     Statement,
     attribute_fields,
     dense_parts,
+    float_weights,
+    json_line,
     pieces,
     refuse_negative_weights,
     sparse_parts,
@@ -123,9 +125,9 @@ class Milvus(TypedSettings):
         with ExitStack() as stack:
             names = stack.enter_context(folder.piece(f"{at}/deleted.jsonl"))
             files = [stack.enter_context(folder.piece(f"{at}/{each}.jsonl")) for each in _files(source)]
-            names.write("".join(map(_line, deleted)).encode())
+            names.write("".join(map(json_line, deleted)).encode())
             for batch in rows:
-                names.write("".join(map(_line, batch.ids)).encode())
+                names.write("".join(map(json_line, batch.ids)).encode())
                 _write_rows(batch, source, files)
 
     def describe(self, source: ExportSource) -> dict[str, Any]:
@@ -134,17 +136,7 @@ class Milvus(TypedSettings):
 
     def statements(self, source: ExportSource) -> list[Statement]:
         """Return what is exact."""
-        whole = all(part.is_exact_integer for part in sparse_parts(source))
-        found = [
-            Statement(
-                "weights",
-                whole,
-                "impacts are whole numbers below 2^24, which floats of 32 bits keep; a sum is exact below 2^24, and "
-                "beyond that rounded to 24 bits"
-                if whole
-                else "the weights of a float index are rounded to 24 bits",
-            )
-        ]
+        found = [float_weights(source)]
         if dense_parts(source):
             found.append(
                 Statement(
@@ -387,9 +379,9 @@ def _write_rows(batch: Batch, source: ExportSource, files: Sequence[BinaryIO]) -
                     raise _too_large(batch.ids[row], "windows of a document", MOST_WINDOWS)
                 key = shared["position"] * MOST_WINDOWS + number
                 numbers = [float(f"{x:.9g}") for x in vector]
-                file.write(_line({"row": key, **shared, "vector": numbers}).encode())
+                file.write(json_line({"row": key, **shared, "vector": numbers}).encode())
     for document in documents:
-        files[0].write(_line(document).encode())
+        files[0].write(json_line(document).encode())
 
 
 def _attribute(id: str, name: str, value: AttributeValue | None) -> Any:
@@ -417,7 +409,3 @@ def _too_large(id: str, what: str, most: int) -> DataError:
         facts=[("row", id[:100]), ("limit", f"{most:,} {what}")],
         fixes=["export to another engine, such as qdrant"],
     )
-
-
-def _line(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"

@@ -17,7 +17,15 @@ from termwise.export.conditions import FieldTest, field_test
 from termwise.export.folder import ExportFolder
 from termwise.export.scripts.ranked_lists import BIAS
 from termwise.export.source import Batch, ExportSource
-from termwise.export.target import Statement, dense_parts, pieces, refuse_negative_weights, sparse_parts
+from termwise.export.target import (
+    Statement,
+    dense_parts,
+    float_weights,
+    json_line,
+    pieces,
+    refuse_negative_weights,
+    sparse_parts,
+)
 from termwise.fast_dataclass import dataclass
 from termwise.filters import And, Filter, Not, Or
 from termwise.filters.expressions import Condition
@@ -82,14 +90,18 @@ class Qdrant(TypedSettings):
 
     def write(self, source: ExportSource, folder: ExportFolder, progress: Progress) -> None:
         """Write the collection, the points and templates of queries."""
-        folder.write("data/collection.json", _json(_collection(source), indent=1))
+        folder.write(
+            "data/collection.json", json.dumps(_collection(source), ensure_ascii=False, indent=1) + "\n"
+        )
         indexes = [{"field_name": "id", "field_schema": "keyword"}]
         indexes += [
             {"field_name": payload_path(name), "field_schema": INDEXES[kind]}
             for name, kind in source.schema.items()
         ]
-        folder.write("data/payload_indexes.json", _json(indexes, indent=1))
-        folder.write("data/query.json", _json(_query_template(source), indent=1))
+        folder.write("data/payload_indexes.json", json.dumps(indexes, ensure_ascii=False, indent=1) + "\n")
+        folder.write(
+            "data/query.json", json.dumps(_query_template(source), ensure_ascii=False, indent=1) + "\n"
+        )
         for number, _, batches in pieces(source, progress):
             name = f"data/points-{number:05}.jsonl"
             if not folder.finished(name):
@@ -107,9 +119,9 @@ class Qdrant(TypedSettings):
     ) -> None:
         """Write identifiers of rows that are deleted or replaced, and the points of new and changed ones."""
         with folder.piece(f"{at}/deleted.jsonl") as names, folder.piece(f"{at}/points.jsonl") as file:
-            names.write("".join(map(_json, deleted)).encode())
+            names.write("".join(map(json_line, deleted)).encode())
             for batch in rows:
-                names.write("".join(map(_json, batch.ids)).encode())
+                names.write("".join(map(json_line, batch.ids)).encode())
                 _write_points(batch, source, file)
 
     def describe(self, source: ExportSource) -> dict[str, Any]:
@@ -118,17 +130,7 @@ class Qdrant(TypedSettings):
 
     def statements(self, source: ExportSource) -> list[Statement]:
         """Return what is exact."""
-        whole = all(part.is_exact_integer for part in sparse_parts(source))
-        found = [
-            Statement(
-                "weights",
-                whole,
-                "impacts are whole numbers below 2^24, which floats of 32 bits keep; a sum is exact below 2^24, and "
-                "beyond that rounded to 24 bits"
-                if whole
-                else "the weights of a float index are rounded to 24 bits",
-            )
-        ]
+        found = [float_weights(source)]
         if dense_parts(source):
             found.append(
                 Statement(
@@ -323,14 +325,8 @@ def _write_points(batch: Batch, source: ExportSource, file: BinaryIO) -> None:
             payload["text"] = batch.texts[row]
         if batch.attributes[row]:
             payload["attributes"] = {name: _value(each) for name, each in batch.attributes[row].items()}
-        file.write(_json({"id": position, "vector": vectors[row], "payload": payload}).encode())
+        file.write(json_line({"id": position, "vector": vectors[row], "payload": payload}).encode())
 
 
 def _value(value: AttributeValue) -> Any:
     return microseconds(value) if isinstance(value, date) else value
-
-
-def _json(value: Any, indent: int | None = None) -> str:
-    """Return a line of JSON."""
-    separators = (",", ":") if indent is None else None
-    return json.dumps(value, ensure_ascii=False, indent=indent, separators=separators) + "\n"

@@ -19,6 +19,7 @@ from termwise.export.target import (
     Statement,
     attribute_fields,
     dense_parts,
+    json_line,
     pieces,
     refuse_float,
 )
@@ -111,7 +112,7 @@ class Vespa(TypedSettings):
         """Write the changes as a feed."""
         with folder.piece(f"{at}/feed.jsonl") as file:
             for each in deleted:
-                file.write(_line({"remove": self._document(each)}))
+                file.write(json_line({"remove": self._document(each)}).encode())
             for batch in rows:
                 self._write_puts(batch, source, file)
 
@@ -195,7 +196,7 @@ class Vespa(TypedSettings):
                     fields[f"{part.field}_scales"] = {"cells": {str(each): scales[each] for each in windows}}
                     fields["present"].append(f"vectors:{part.field}")
         for id, fields in zip(batch.ids, documents, strict=True):
-            file.write(_line({"put": self._document(id), "fields": fields}))
+            file.write(json_line({"put": self._document(id), "fields": fields}).encode())
 
 
 def schema_text(source: ExportSource, name: str) -> str:
@@ -402,7 +403,3 @@ def _attribute(id: str, name: str, value: AttributeValue) -> Any:
 
 def _text(text: str) -> str:
     return _NO_TEXT.sub("�", text)
-
-
-def _line(value: Any) -> bytes:
-    return (json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
