@@ -29,7 +29,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
 
 from timing import RESULTS, about, append, say  # noqa: E402
-from workload import Workload, load  # noqa: E402
+from workload import load  # noqa: E402
 
 import termwise  # noqa: E402
 from termwise.export.check import program  # noqa: E402
@@ -50,16 +50,6 @@ status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text
 print(json.dumps({"seconds": seconds, "processor seconds": cpu, "memory, MB": int(status["VmHWM"].split()[0]) / 1024}))
 """
 """Program that exports, and prints its time and its memory, without those of this process."""
-
-
-def write_weights(workload: Workload, file: Path) -> None:
-    """Write the postings as JSON Lines for the model ``vectors``."""
-    indptr, terms, impacts = workload.matrix
-    with file.open("w") as out:
-        for row in range(workload.documents):
-            span = slice(int(indptr[row]), int(indptr[row + 1]))
-            vector = dict(zip(map(str, terms[span].tolist()), impacts[span].tolist(), strict=True))
-            out.write(json.dumps({"id": str(row), "vector": vector}, separators=(",", ":")) + "\n")
 
 
 def per_second(call: Callable[[Any], object], queries: Sequence[Any], threads: int) -> float:
@@ -99,7 +89,7 @@ def main(given: Sequence[str] | None = None) -> None:
 
     index = work / f"index-{workload.documents}"
     if not index.exists():
-        write_weights(workload, work / "weights.jsonl")
+        workload.write_weights(work / "weights.jsonl")
         termwise.build_index(work / "weights.jsonl", index, model="vectors")
         (work / "weights.jsonl").unlink()
     searcher = termwise.open(index)

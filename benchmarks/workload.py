@@ -36,6 +36,15 @@ class Workload:
         end = int(indptr[documents])
         return Workload((indptr[: documents + 1], terms[:end], impacts[:end]), self.queries)
 
+    def write_weights(self, file: Path) -> None:
+        """Write the impacts as JSON Lines for the model ``vectors``."""
+        indptr, terms, impacts = self.matrix
+        with file.open("w") as out:
+            for row in range(self.documents):
+                span = slice(int(indptr[row]), int(indptr[row + 1]))
+                vector = dict(zip(map(str, terms[span].tolist()), impacts[span].tolist(), strict=True))
+                out.write(json.dumps({"id": str(row), "vector": vector}, separators=(",", ":")) + "\n")
+
     def permuted(self, order: npt.NDArray[np.integer]) -> Workload:
         """Return the workload with the passages in another order."""
         indptr, terms, impacts = self.matrix

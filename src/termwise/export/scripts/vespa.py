@@ -65,6 +65,10 @@ class Engine:
             root = self._send("POST", "/search/", body)["root"]
             if "errors" in root:
                 raise SystemExit(f"{self.location}: {root['errors']}")
+            if not root.get("coverage", {}).get("full", True):
+                raise SystemExit(
+                    f"{self.location}: the answer covers a part of the documents: {root['coverage']}"
+                )
             hits = [(each["relevance"], each["fields"]) for each in root.get("children", ())]
             hits.sort(key=lambda hit: (-hit[0], hit[1]["position"]))
             return [(fields["doc_id"], float(score)) for score, fields in hits]
