@@ -19,12 +19,32 @@ MOST_EPOCHS = 10**6
 _EXPECTED = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 
+@dataclass(frozen=True)
+class Setting:
+    """Description of a setting.
+
+    Attributes
+    ----------
+    name : str
+    default : bool, int, float or str
+    values : str
+        Values that it takes, such as ``a whole number from 1 to 1,024``.
+    meaning : str
+    """
+
+    name: str
+    default: bool | int | float | str
+    values: str
+    meaning: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class TypedSettings:
     """Base class of settings, such as those of a training run.
 
     Fields have the types bool, int, float, str, or Literal of names. `ranges` has the ranges of numbers; without one,
-    the range is 0 to `MOST`. `called` is the term for a setting in errors.
+    the range is 0 to `MOST`. `called` is the term for a setting in errors. `meanings` says what the settings are, for
+    lists of them.
 
     Raises
     ------
@@ -36,6 +56,7 @@ class TypedSettings:
 
     called: ClassVar[str] = "training setting"
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
+    meanings: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
         for name, hint in _hints(type(self)).items():
@@ -48,12 +69,38 @@ class TypedSettings:
             ):
                 raise _unreadable(self.called, name, value, hint)
             elif hint in (int, float):
-                least, most = self.ranges.get(name, (0, MOST))
-                if not least <= value <= min(most, MOST):
+                least, most = self._range(name)
+                if not least <= value <= most:
                     raise ParameterError(
                         f"{name} is out of range",
-                        facts=[("given", shown(value)), ("least", least), ("most", min(most, MOST))],
+                        facts=[("given", shown(value)), ("least", least), ("most", most)],
                     )
+
+    @classmethod
+    def _range(cls, name: str) -> tuple[float, float]:
+        least, most = cls.ranges.get(name, (0, MOST))
+        return least, min(most, MOST)
+
+    @classmethod
+    def described(cls) -> list[Setting]:
+        """Return a description of each setting.
+
+        Examples
+        --------
+        >>> class Shop(TypedSettings):
+        ...     meanings = {}
+        >>> Shop.described()
+        []
+        """
+        found = []
+        for field in dataclasses.fields(cls):
+            hint = _hints(cls)[field.name]
+            values = " or ".join(get_args(hint)) or _EXPECTED[hint]
+            if hint in (int, float):
+                least, most = cls._range(field.name)
+                values += f" from {least:,} to {most:,}"
+            found.append(Setting(field.name, field.default, values, cls.meanings[field.name]))
+        return found
 
     @classmethod
     def parse(cls, given: Mapping[str, str], *, defaults: Mapping[str, Any] = {}) -> Self:

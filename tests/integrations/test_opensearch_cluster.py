@@ -25,7 +25,7 @@ from termwise.attributes import Schema
 from termwise.collection import read_qrels, read_queries
 from termwise.collection.python_questions import PythonQuestions
 from termwise.errors import ParameterError
-from termwise.export import check_export, export_index, make_target
+from termwise.export import check_export, export_changes, export_index, make_target
 from termwise.export.check import program
 from termwise.export.linear_form import LinearForm
 from termwise.export.source import ExportSource
@@ -315,9 +315,7 @@ def test_changes_are_applied_once(load: Load, tmp_path: Path) -> None:
         writer.add([Document("d5", "green green tea"), Document("new", "steam kettle")])
         writer.commit()
     since = both.form.source.generation
-    made = export_index(
-        both.index, "opensearch", both.export, since=since, settings={"shards": "3", "replicas": "0"}
-    )
+    made = export_changes(both.index, both.export, since=since)
     later = Loaded(both.index, both.export, cluster_of(both), both.engine.alias)
     lines: list[str] = []
     for _ in range(2):

@@ -7,16 +7,26 @@ from pathlib import Path
 from shlex import quote
 from typing import Annotated
 
-from termwise.cli.options import IndexFolder, JsonFlag, Overwrite, model_settings, option
+from termwise.cli.options import (
+    JsonFlag,
+    Overwrite,
+    argument,
+    model_settings,
+    option,
+    refuse_options,
+)
 from termwise.cli.progress_bars import progress_bar
 from termwise.cli.terminal import counted, note, print_json, print_text
 from termwise.display.safe_text import human_bytes
-from termwise.errors import ParameterError
+from termwise.errors import ParameterError, UsageError
 
 
 def command(
-    folder: IndexFolder,
-    to: Annotated[str, option("--to TARGET", "Target; termwise export --to list prints all.")],
+    folder: Annotated[Path | None, argument("DIR", "Folder of the index or mixture.")] = None,
+    to: Annotated[
+        str | None,
+        option("--to TARGET", "Target; termwise export --to list prints all with their settings."),
+    ] = None,
     out: Annotated[Path | None, option("--out DIR", "Folder of the export.")] = None,
     settings: Annotated[
         list[str] | None, option("--set NAME=VALUE", "Setting of the target; repeatable.")
@@ -38,7 +48,8 @@ def command(
         int | None,
         option(
             "--since GENERATION",
-            "Add what changed since this generation to the export in the folder, instead of exporting anew.",
+            "Add what changed since this generation to the export in the folder, instead of exporting anew; its target "
+            "and settings stay.",
             min=0,
         ),
     ] = None,
@@ -54,18 +65,33 @@ def command(
 
     termwise export docs.tw --to postgresql --out docs.postgresql
 
-    termwise export docs.tw --to postgresql --out docs.postgresql --since 3
+    termwise export docs.tw --out docs.postgresql --since 3
     """
     from termwise.collection import read_queries
     from termwise.export import export_index
-    from termwise.export.targets.registry import TARGETS, target_class
 
     if to == "list":
-        for name in TARGETS:
-            print_text(f"{name:<15}{target_class(name).title}")
+        _list_targets(as_json)
         return
+    if folder is None:
+        raise UsageError(
+            "an export needs the folder of an index",
+            fixes=["termwise export DIR --to TARGET --out DIR", "termwise export --to list shows the targets"],
+        )
     if out is None:
-        raise ParameterError("an export needs a folder", fixes=[f"--out {quote(f'{folder}.{to}')}"])
+        raise UsageError("an export needs a folder", fixes=[f"--out {quote(str(folder) + '.' + (to or 'export'))}"])
+    if since is not None:
+        refuse_options(
+            {"--scale": scales, "--queries": queries, "--overwrite": overwrite},
+            "with --since, which adds to an export",
+        )
+        _export_changes(folder, out, since, to, model_settings(settings or ()), as_json)
+        return
+    if to is None:
+        raise UsageError(
+            "a new export needs a target",
+            fixes=["--to sqlite, for example", "termwise export --to list shows the targets"],
+        )
     begin = time.perf_counter()
     numbers = (
         None
@@ -81,7 +107,6 @@ def command(
             settings=model_settings(settings or ()),
             scales=numbers,
             queries=texts,
-            since=since,
             overwrite=overwrite,
             progress=progress,
         )
@@ -89,14 +114,6 @@ def command(
     if as_json:
         made.pop("files", None)
         print_json({"export": str(out), **made, "seconds": round(seconds, 3)})
-        return
-    if since is not None:
-        print_text(
-            f"{out}: {counted(made['changed'], 'row')} changed and {made['deleted']:,} deleted "
-            f"since generation {since}, {seconds:.1f} s"
-        )
-        if "folder" in made:
-            note(f"next: python {quote(str(out / 'client.py'))} update {quote(str(out / made['folder']))}")
         return
     if "include" in made:
         print_text(
@@ -106,10 +123,63 @@ def command(
         return
     size = sum(file["bytes"] for file in made["files"].values())
     print_text(f"{out}: {counted(made['documents'], 'document')}, {human_bytes(size)}, {seconds:.1f} s")
-    if target_class(to).engine:
-        note(f"next: python {quote(str(out / 'client.py'))} load; {out / 'README.md'} says what is exact")
-    else:
-        note(f"next: {out / 'README.md'} says what is exact")
+    load = f"python {quote(str(out / 'client.py'))} load; " if "client.py" in made["files"] else ""
+    note(f"next: {load}{out / 'README.md'} says what is exact")
+
+
+def _export_changes(
+    folder: Path, out: Path, since: int, to: str | None, settings: dict[str, str], as_json: bool
+) -> None:
+    """Add changes to an export; refuse another target, or another value of a setting, than the export has."""
+    from termwise.export import export_changes, make_target
+    from termwise.export.folder import read_description
+
+    if to is not None or settings:
+        described = read_description(out)
+        target, kept = str(described["target"]), described["settings"]
+        asked = vars(make_target(to or target, settings))
+        other = [(name, asked[name], kept.get(name)) for name in settings if asked[name] != kept.get(name)]
+        other = [("target", to, target)] if to not in (None, target) else other
+        if other:
+            name, given, there = other[0]
+            raise UsageError(
+                "the export in this folder has another target or setting",
+                facts=[("folder", out), (f"{name} given", given), (f"{name} there", there)],
+                fixes=[
+                    "leave out --to and --set: the export has them",
+                    "export anew, to another folder: --out DIR without --since",
+                ],
+            )
+    begin = time.perf_counter()
+    with progress_bar() as progress:
+        made = export_changes(folder, out, since=since, progress=progress)
+    seconds = time.perf_counter() - begin
+    if as_json:
+        print_json({"export": str(out), **made, "seconds": round(seconds, 3)})
+        return
+    print_text(
+        f"{out}: {counted(made['changed'], 'row')} changed and {made['deleted']:,} deleted "
+        f"since generation {since}, {seconds:.1f} s"
+    )
+    if "folder" in made and (out / "client.py").is_file():
+        note(f"next: python {quote(str(out / 'client.py'))} update {quote(str(out / made['folder']))}")
+
+
+def _list_targets(as_json: bool) -> None:
+    """Print the targets with their settings."""
+    from termwise.export.targets.registry import TARGETS, target_class
+    from termwise.settings import TypedSettings
+
+    for name in TARGETS:
+        kind = target_class(name)
+        settings = kind.described() if issubclass(kind, TypedSettings) else []
+        if as_json:
+            print_json({"target": name, "title": kind.title, "settings": [vars(each) for each in settings]})
+            continue
+        print_text(f"{name:<15}{kind.title}")
+        for each in settings:
+            shown = str(each.default).lower() if isinstance(each.default, bool) else str(each.default)
+            print_text(f"  --set {f'{each.name}={shown}':<24} {each.meaning}  [{each.values}]")
 
 
 def _number(name: str, text: str) -> float:

@@ -13,6 +13,7 @@ _COMMANDS = {
     "build_graph": "build-graph DIR",
     "build_index": "index COLLECTION --out DIR",
     "convert_checkpoint": "train convert FOLDER --out DIR",
+    "export_changes": "export DIR --out DIR --since GENERATION",
     "export_index": "export DIR --to TARGET --out DIR",
     "families": "probe --list --suite all",
     "fuse": "fuse RUN RUN --out FILE",

@@ -64,6 +64,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Export": {
         "export": "Export an index or a mixture to another engine.",
         "export-check": "Compare the results of an export with those of its index.",
+        "export-filter": "Print a filter in the form of the engine of an export.",
     },
     "Measure": {
         "evaluate": "Evaluate runs against judgments.",

@@ -6,7 +6,7 @@ from termwise.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from termwise.export.check import ExportCheck, check_export
-    from termwise.export.exporting import export_index, make_target, translated_filter
+    from termwise.export.exporting import export_changes, export_index, make_target, translated_filter
     from termwise.export.linear_form import LinearForm, measured_scales
     from termwise.export.source import ExportSource
 else:
@@ -14,7 +14,7 @@ else:
         __name__,
         {
             "check": "ExportCheck check_export",
-            "exporting": "export_index make_target translated_filter",
+            "exporting": "export_changes export_index make_target translated_filter",
             "linear_form": "LinearForm measured_scales",
             "source": "ExportSource",
         },
@@ -25,6 +25,7 @@ __all__ = [
     "ExportSource",
     "LinearForm",
     "check_export",
+    "export_changes",
     "export_index",
     "make_target",
     "measured_scales",

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError
-from termwise.export.language_steps import LANGUAGES, language_steps
+from termwise.export.language_steps import LANGUAGES, SNOWBALL_LANGUAGES, language_steps, snowball_steps
 from termwise.export.stem_rules import ENGLISH, PORTER
 from termwise.text import Analyzer
 from termwise.text.characters import character_table
@@ -51,7 +51,7 @@ _EXTRA = 64
 Numbers = npt.NDArray[np.int64]
 
 
-def describe_analyzer(analyzer: Analyzer, *, pieces: bool = True) -> dict[str, Any]:
+def describe_analyzer(analyzer: Analyzer, *, pieces: bool = True, snowball: bool = False) -> dict[str, Any]:
     """Return the description of an analyzer, of JSON values.
 
     Parameters
@@ -59,6 +59,8 @@ def describe_analyzer(analyzer: Analyzer, *, pieces: bool = True) -> dict[str, A
     analyzer : Analyzer
     pieces : bool, optional
         Whether to include the vocabulary of word pieces. It is large, and an index often has the same one.
+    snowball : bool, optional
+        Whether to describe stemmers of Snowball, too. Of the programs, only that in Python has them, from a package.
 
     Returns
     -------
@@ -68,7 +70,8 @@ def describe_analyzer(analyzer: Analyzer, *, pieces: bool = True) -> dict[str, A
     Raises
     ------
     ParameterError
-        If the analyzer is not one of `SUPPORTED`, or its tokenizer has another form than that of BERT.
+        If the analyzer is not one of `SUPPORTED`, nor with `snowball` one of `SNOWBALL_LANGUAGES`, or its tokenizer has
+        another form than that of BERT.
 
     Examples
     --------
@@ -81,24 +84,24 @@ def describe_analyzer(analyzer: Analyzer, *, pieces: bool = True) -> dict[str, A
     if isinstance(analyzer, WordAnalyzer):
         name = analyzer.tokenizer.name
         if name not in _TOKENIZERS:
-            raise _unsupported(analyzer, ("word tokenizer", name))
-        steps = [described for step in analyzer.steps for described in _step(analyzer, step.name)]
+            raise _unsupported(analyzer, snowball, ("word tokenizer", name))
+        steps = [described for step in analyzer.steps for described in _step(analyzer, step.name, snowball)]
         return {**head, "kind": "words", "tokenizer": name, **_TOKENIZERS[name](), "steps": steps}
     if isinstance(analyzer, CleanedAnalyzer):
         described = _pieces(analyzer, analyzer.uncleaned, pieces)
         return {**head, **described, "drop": sorted(analyzer.removed)}
     if isinstance(analyzer, WordPieceAnalyzer):
         return {**head, **_pieces(analyzer, analyzer, pieces), "drop": []}
-    raise _unsupported(analyzer)
+    raise _unsupported(analyzer, snowball)
 
 
-def _unsupported(analyzer: Analyzer, *facts: tuple[str, object]) -> ParameterError:
+def _unsupported(analyzer: Analyzer, snowball: bool, *facts: tuple[str, object]) -> ParameterError:
     return ParameterError(
         "the query kit cannot reproduce this analyzer",
         facts=[
             ("analyzer", analyzer.spec.name),
             *facts,
-            ("supported", ", ".join(SUPPORTED)),
+            ("supported", ", ".join(SUPPORTED + SNOWBALL_LANGUAGES if snowball else SUPPORTED)),
         ],
         fixes=[
             "build the index with one of these analyzers",
@@ -298,7 +301,7 @@ def _one_width() -> list[dict[str, Any]]:
     return [{"map": ["".join(changed), "".join(map(one_width, changed))]}, {"replace": {**pairs, **marks}}]
 
 
-def _step(analyzer: Analyzer, name: str) -> list[dict[str, Any]]:
+def _step(analyzer: Analyzer, name: str, snowball: bool) -> list[dict[str, Any]]:
     """Return the description of a step of an analyzer of words."""
     if name.startswith("stop:"):
         return [{"drop": sorted(stop_list(name.removeprefix("stop:")))}]
@@ -313,8 +316,10 @@ def _step(analyzer: Analyzer, name: str) -> list[dict[str, Any]]:
     }
     if name in known:
         return [known[name]]
+    if snowball and (stemmed := snowball_steps(name)):
+        return stemmed
     if name not in language_steps():
-        raise _unsupported(analyzer, ("step", name))
+        raise _unsupported(analyzer, snowball, ("step", name))
     return language_steps()[name]
 
 
@@ -339,7 +344,7 @@ def _pieces(analyzer: Analyzer, pieces: WordPieceAnalyzer, with_vocabulary: bool
     }
     if not all(expected.values()):
         other = ", ".join(part for part, is_known in expected.items() if not is_known)
-        raise _unsupported(analyzer, ("parts of the tokenizer in another form", other))
+        raise _unsupported(analyzer, True, ("parts of the tokenizer in another form", other))
     return {
         "kind": "pieces",
         "unknown": model["unk_token"],

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from termwise.errors import CorruptIndexError, ParameterError
 from termwise.export.contents import description, identity, write_programs
-from termwise.export.folder import ExportFolder, read_description
+from termwise.export.folder import ExportFolder
 from termwise.export.readme import readme
 from termwise.export.source import BATCH, Batch, ExportSource
 from termwise.export.target import Target
@@ -109,44 +109,39 @@ class ChangedRows:
     earlier: dict[str, Any]
 
     @classmethod
-    def of(cls, source: ExportSource, target: Target, path: Path, since: int) -> ChangedRows:
-        """Open an export that changes are added to.
+    def of(
+        cls, source: ExportSource, target: Target, path: Path, since: int, earlier: dict[str, Any]
+    ) -> ChangedRows:
+        """Open an export that changes are added to, and whose ``export.json`` is given.
 
         Raises
         ------
-        MissingFileError, CorruptIndexError
-            If there is no finished export, or its description is damaged.
         ParameterError
-            If it is of another generation, target or other settings, or the index is older.
+            If it is of another generation or another index, or the index is older.
         """
-        earlier = read_description(path)
         described = description(source, target)
         same = ("schema", "chunked", "texts")
         kinds = ("name", "field", "kind", "dimensions", "integer", "bias")
         expected: dict[str, Any] = {
-            "target": target.name,
-            "settings": json.loads(json.dumps(vars(target))),
             **{name: described[name] for name in same},
             "parts": [{name: part[name] for name in kinds} for part in described["parts"]],
         }
         seen: dict[str, Any] = {
-            "target": earlier.get("target"),
-            "settings": earlier.get("settings"),
             **{name: earlier.get(name) for name in same},
             "parts": [{name: part.get(name) for name in kinds} for part in earlier.get("parts", ())],
         }
         if seen != expected:
             differing = next(key for key in expected if seen[key] != expected[key])
             raise ParameterError(
-                "the export in this folder is of another kind",
+                "the export in this folder is of another index",
                 facts=[
                     ("folder", path),
                     (f"{differing} there", seen[differing]),
                     (f"{differing} here", expected[differing]),
                 ],
                 fixes=[
-                    "give the same target and settings",
-                    Fix.use("export to another folder: {}", out=Code("DIR")),
+                    "give the index that was exported",
+                    Fix.call("export_index", source.path, target.name, Code("DIR")),
                 ],
             )
         generation = earlier.get("generation")
@@ -160,13 +155,13 @@ class ChangedRows:
             raise ParameterError(
                 "the index was built anew since the export",
                 facts=[("index", source.path), ("export", path), ("generation of both", since)],
-                fixes=[Fix.use("export it anew with {}", overwrite=True)],
+                fixes=["export it anew, in place of the old export"],
             )
         if source.generation < since:
             raise ParameterError(
                 "the index is older than the export",
                 facts=[("index", source.generation), ("export", since)],
-                fixes=[Fix.use("export it anew with {}", overwrite=True)],
+                fixes=["export it anew, in place of the old export"],
             )
         return cls(source, target, ExportFolder.reopen(path, earlier), since, earlier)
 
@@ -211,7 +206,7 @@ class ChangedRows:
             raise CorruptIndexError(
                 "the state of the export is missing or damaged",
                 facts=[("folder", folder), ("reason", error)],
-                fixes=[Fix.use("export it anew with {}", overwrite=True)],
+                fixes=["export it anew, in place of the old export"],
             ) from None
         return records, folder / "ids.jsonl"
 
@@ -238,7 +233,7 @@ class ChangedRows:
                         raise ParameterError(
                             "two identifiers have digests whose first halves are equal",
                             facts=[("doc_id", batch.ids[row])],
-                            fixes=[Fix.use("export it anew with {}", overwrite=True)],
+                            fixes=["export it anew, in place of the old export"],
                         )
                     found[order[place]] = True
                 if before is not None and before["position"] > last:

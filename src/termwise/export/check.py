@@ -23,15 +23,15 @@ from termwise.errors import (
 )
 from termwise.evaluate import evaluate
 from termwise.export.folder import read_description
+from termwise.export.kit.query_kit import SNOWBALL
 from termwise.export.linear_form import LinearForm
-from termwise.export.source import ExportSource
+from termwise.export.source import exported_source
 from termwise.export.targets.registry import target_class
 from termwise.fast_dataclass import dataclass
 from termwise.filters.evaluation import as_filter
 from termwise.fixes import Fix
 from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Query, Ranking, Run
-from termwise.search.opening import open_searcher
 from termwise.validation import check_count
 
 MEASURE = "nDCG@10"
@@ -131,7 +131,8 @@ def check_export(
 ) -> ExportCheck:
     """Search an index and its export with the same queries, and compare the results.
 
-    Queries are encoded by the query kit of the export, and searched by its ``engine.py``, as its users do.
+    Queries are encoded by the query kit of the export, and searched by its ``engine.py``, as its users do. If the export
+    has no kit, termwise encodes them.
 
     Parameters
     ----------
@@ -179,8 +180,7 @@ def check_export(
         raise ParameterError("a check needs at least one query")
     exported = Path(folder).resolve()
     description = read_description(exported)
-    scales = {part["name"]: part["scale"] for part in description["parts"] if part["scale"] is not None}
-    source = ExportSource(open_searcher(path), scales=scales or None)
+    source = exported_source(path, description)
     if description["source"] != source.identity:
         raise ParameterError(
             "the export was made from another index, or before its last change",
@@ -193,7 +193,7 @@ def check_export(
             fixes=[
                 Fix.sentence(
                     "export the changes, and load them: {}",
-                    Fix.call("export_index", since=description["generation"]),
+                    Fix.call("export_changes", path, folder, since=description["generation"]),
                 ),
                 "if the index was built anew, export it anew, and replace what the engine holds",
             ],
@@ -204,7 +204,7 @@ def check_export(
     if filter is not None:
         condition = as_filter(filter, source.schema)
         translated = kind().filter(condition, source.schema)
-    kit = _query_kit(exported / "query_kit")
+    kit = _query_kit(exported / "query_kit") if (exported / "query_kit").is_dir() else form
     ours, theirs, native = [], [], []
     with open_engine(exported, at) as engine:
         held = engine.generation() if hasattr(engine, "generation") else description["generation"]
@@ -394,7 +394,13 @@ def _query_kit(folder: Path) -> Any:
     """Open the query kit of an export; raise `CorruptIndexError` if it is damaged."""
     try:
         return program(folder / "query_kit.py").QueryKit(folder)
-    except (ValueError, OSError, KeyError, AttributeError, TypeError, SyntaxError) as error:
+    except ImportError as error:
+        raise MissingExtraError(
+            f"the query kit of the export needs {error.name}, which is not installed or has another version",
+            facts=[("folder", folder)],
+            fixes=[f"pip install '{error.name}=={SNOWBALL}.*'"],
+        ) from error
+    except (ValueError, AttributeError, SyntaxError) as error:
         raise CorruptIndexError(
             "the query kit of the export is damaged",
             facts=[("folder", folder), ("reason", f"{type(error).__name__}: {error_text(error)}")],

@@ -7,7 +7,7 @@ from typing import Any
 
 from termwise.export import scripts
 from termwise.export.folder import ExportFolder
-from termwise.export.query_kit import write_query_kit
+from termwise.export.query_kit import described_analyzers, write_query_kit
 from termwise.export.source import ExportSource
 from termwise.export.target import Target
 
@@ -54,10 +54,10 @@ def description(source: ExportSource, target: Target) -> dict[str, Any]:
 
 
 def write_programs(source: ExportSource, target: Target, folder: ExportFolder) -> None:
-    """Write the query kit and the programs that load and search."""
-    scales = {part.name: part.scale for part in source.parts if part.scale is not None}
-    with folder.place("query_kit") as place:
-        write_query_kit(source.searcher, place, scales=scales or None)
+    """Write the query kit, if it can reproduce the analyzers, and the programs that load and search."""
+    if described_analyzers(source) is not None:
+        with folder.place("query_kit") as place:
+            write_query_kit(source.searcher, place, scales=source.scales)
     if target.engine:
         folder.copy(SCRIPTS / "client.py", "client.py")
         folder.copy(SCRIPTS / target.engine, "engine.py")

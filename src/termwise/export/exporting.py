@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from termwise.errors import ParameterError
+from termwise.attributes import Schema
+from termwise.errors import CorruptIndexError, ParameterError, TermwiseError
 from termwise.export.changes import ChangedRows, write_state
 from termwise.export.contents import description, identity, write_programs
-from termwise.export.folder import ExportFolder, one_writer
+from termwise.export.folder import NAME, ExportFolder, one_writer, read_description
 from termwise.export.linear_form import measured_scales
 from termwise.export.readme import readme
-from termwise.export.source import ExportSource
+from termwise.export.source import ExportSource, exported_source
 from termwise.export.target import Publisher, Target
 from termwise.export.targets.registry import target_class
 from termwise.filters import Filter
@@ -21,7 +22,7 @@ from termwise.fixes import Fix
 from termwise.progress import Progress, no_progress
 from termwise.search.opening import open_searcher
 from termwise.settings import TypedSettings
-from termwise.validation import check_flag, check_path
+from termwise.validation import check_count, check_flag, check_path
 
 
 def make_target(name: str, settings: Mapping[str, str] | None = None) -> Target:
@@ -66,7 +67,6 @@ def export_index(
     settings: Mapping[str, str] | None = None,
     scales: Mapping[str, float] | None = None,
     queries: Iterable[str] | None = None,
-    since: int | None = None,
     overwrite: bool = False,
     progress: Progress = no_progress,
 ) -> dict[str, Any]:
@@ -88,8 +88,6 @@ def export_index(
         Scales of the parts of a mixture by name, in place of those that it keeps.
     queries : iterable of str, optional
         Typical queries, on which the scales are measured; see `termwise.export.linear_form.measured_scales`.
-    since : int, optional
-        Write only what changed since this generation, which the folder holds an export of, into ``changes``.
     overwrite : bool, optional
         Replace a finished export.
     progress : callable, optional
@@ -98,7 +96,7 @@ def export_index(
     Returns
     -------
     dict
-        Contents of ``export.json``; of ``changes.json`` with `since`.
+        Contents of ``export.json``; of the target ``web``, what was written.
 
     Raises
     ------
@@ -137,15 +135,7 @@ def export_index(
     target.check(source)
     with one_writer(Path(out)):
         if isinstance(target, Publisher):
-            if since is not None:
-                raise ParameterError(
-                    f"the target {target.name} has no export of changes: it is written as a whole",
-                    facts=[("since", since)],
-                    fixes=[Fix.omit("since")],
-                )
             return target.publish(source, Path(out), progress)
-        if since is not None:
-            return ChangedRows.of(source, target, Path(out), since).write(progress)
         folder = ExportFolder(
             Path(out), {"target": target.name, **identity(source, target)}, overwrite=overwrite
         )
@@ -157,27 +147,92 @@ def export_index(
         return folder.finish(described)
 
 
-def translated_filter(path: str | Path, to: str, filter: str | Mapping[str, Any] | Filter) -> Any:
-    """Return a filter in the form of a target, as ``client.py`` of an export takes it.
+def export_changes(
+    path: str | Path, out: str | Path, *, since: int, progress: Progress = no_progress
+) -> dict[str, Any]:
+    """Add to an export what changed in its index; target, settings and scales are those of the export.
 
     Parameters
     ----------
     path : str or Path
-        Folder of the index or mixture, whose attributes have types.
-    to : str
-        Name of the target.
+        Folder of the index or mixture.
+    out : str or Path
+        Folder of the export.
+    since : int
+        Generation that the export has.
+    progress : callable, optional
+        Called with a stage, the number of rows done, and their total.
+
+    Returns
+    -------
+    dict
+        ``since``, ``generation``, the numbers of rows ``changed`` and ``deleted``, and ``folder``, the folder of the
+        changes inside the export, if the index has changed.
+
+    Raises
+    ------
+    MissingFileError, CorruptIndexError
+        If the folder holds no finished export, or it is damaged.
+    ParameterError
+        If the export is of another index or generation, or of what the index was before it was built anew.
+    StorageError
+        If the folder cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, termwise
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     index, out = f"{folder}/tea.tw", f"{folder}/tea.sqlite"
+    ...     _ = termwise.build_index([termwise.Document("a", "green tea")], index, model="bm25")
+    ...     _ = export_index(index, "sqlite", out)
+    ...     with termwise.open_writer(index) as writer:
+    ...         writer.add([termwise.Document("b", "black tea")])
+    ...     export_changes(index, out, since=0)
+    {'since': 0, 'generation': 1, 'folder': 'changes/0-1', 'changed': 1, 'deleted': 0}
+    """
+    check_path("out", out)
+    check_count("since", since, least=0)
+    folder = Path(out)
+    with one_writer(folder):
+        earlier = read_description(folder)
+        target = target_of(folder, earlier)
+        return ChangedRows.of(exported_source(path, earlier), target, folder, since, earlier).write(progress)
+
+
+def target_of(folder: Path, description: Mapping[str, Any]) -> Target:
+    """Return the target of an export with its settings, from the contents of ``export.json``."""
+    try:
+        target: Target = target_class(description["target"])(**description["settings"])
+    except (TypeError, TermwiseError) as error:
+        raise CorruptIndexError(
+            "the description of the export has an unknown target or setting",
+            facts=[("file", folder / NAME), ("reason", error)],
+            fixes=["export the index anew"],
+        ) from None
+    return target
+
+
+def translated_filter(folder: str | Path, filter: str | Mapping[str, Any] | Filter) -> str | dict[str, Any]:
+    """Return a filter in the form of the engine of an export, as ``client.py`` there takes it.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Folder of the export, which has the types of the attributes.
     filter : str, mapping or Filter
         Condition on attributes.
 
     Returns
     -------
-    object
-        Text of SQL, or an object that `json.dumps` writes.
+    str or dict
+        Condition in SQL or in another language, or an object that `json.dumps` writes.
 
     Raises
     ------
+    MissingFileError, CorruptIndexError
+        If the folder holds no finished export, or it is damaged.
     UnknownNameError
-        If there is no such target or attribute.
+        If there is no such attribute.
     ParameterError
         If a value has another type than its attribute, or the target has no such condition.
 
@@ -186,9 +241,15 @@ def translated_filter(path: str | Path, to: str, filter: str | Mapping[str, Any]
     >>> import tempfile, termwise
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     teas = [termwise.Document("a", "green tea", {"lang": "en"})]
-    ...     _ = termwise.build_index(teas, folder, model="bm25", attributes="all")
-    ...     translated_filter(folder, "sqlite", 'lang is missing')
+    ...     _ = termwise.build_index(teas, f"{folder}/tea.tw", model="bm25", attributes="all")
+    ...     _ = export_index(f"{folder}/tea.tw", "sqlite", f"{folder}/out")
+    ...     translated_filter(f"{folder}/out", 'lang is missing')
     'NOT (d."attribute_lang" IS NOT NULL)'
     """
-    schema = open_searcher(path).backend.attribute_index.schema
-    return make_target(to).filter(as_filter(filter, schema), schema)
+    check_path("folder", folder)
+    description = read_description(Path(folder))
+    schema = Schema(description["schema"])
+    translated: str | dict[str, Any] = target_of(Path(folder), description).filter(
+        as_filter(filter, schema), schema
+    )
+    return translated

@@ -101,7 +101,10 @@ class ExportFolder:
                     facts=[("folder", path)],
                     fixes=[
                         Fix.use("replace it with {}", overwrite=True),
-                        Fix.use("export what changed since then with {}", since=Code("GENERATION")),
+                        Fix.sentence(
+                            "add what changed since then: {}",
+                            Fix.call("export_changes", Code("INDEX"), path, since=Code("GENERATION")),
+                        ),
                     ],
                 )
             unfinished = read_record(path / WORK) if is_file(path / WORK) else None
@@ -189,11 +192,12 @@ def read_description(folder: Path) -> dict[str, Any]:
     file = folder / NAME
     try:
         description = json.loads(read_regular(file, MOST_DESCRIPTION))
-        needed = {"target", "source", "parts", "files"}
+        needed = {"target", "settings", "source", "generation", "schema", "parts", "files"}
         if not isinstance(description, dict) or not needed <= description.keys():
             raise ValueError("other contents")
     except OSError as error:
-        raise MissingFileError.of("there is no finished export", file, error) from None
+        fixes = ["export the index first; a search box is always written as a whole"]
+        raise MissingFileError.of("there is no finished export", file, error, fixes=fixes) from None
     except ValueError as error:
         raise CorruptIndexError(
             "the description of the export is damaged", facts=[("file", file), ("reason", error)]
@@ -220,6 +224,12 @@ def one_writer(path: Path) -> Iterator[None]:
             "an export cannot lie inside an index",
             facts=[("path", path), ("index", inside)],
             fixes=[Fix.use("choose another folder: {}", out=Code("DIR"))],
+        )
+    if path.is_symlink() and not path.exists():
+        raise ForeignFolderError(
+            "the output is a link to a folder that does not exist",
+            facts=[("link", path), ("to", path.readlink())],
+            fixes=["create the folder", Fix.use("choose another folder: {}", out=Code("DIR"))],
         )
     if path_exists(path) and not path.is_dir():
         raise ForeignFolderError(

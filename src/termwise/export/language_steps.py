@@ -17,6 +17,14 @@ from termwise.text.spelling import ELIDED
 LANGUAGES = ("arabic", "czech", "german", "hindi", "italian", "persian", "portuguese", "spanish")
 """Languages whose steps can be described."""
 
+SNOWBALL_LANGUAGES = tuple(
+    "armenian basque catalan danish esperanto estonian finnish greek hungarian indonesian lithuanian nepali norwegian "  # noqa: SIM905
+    "polish romanian russian serbian sesotho swedish tamil yiddish".split()
+)
+"""Languages that are stemmed by Snowball, which is not described."""
+
+_SNOWBALL = re.compile("stem:snowball-([a-z_]+)-3\\.1")
+
 Rules = list[tuple[int, str, str]]
 
 
@@ -36,7 +44,12 @@ def language_steps() -> dict[str, list[dict[str, Any]]]:
             {"first": [(0, "(?<=[ao])e|(?<=(?<![aeioquyäöü])u)e", "")]},
             _characters(spelling.german_letters),
         ],
+        "elision:catalan": [_elision(ELIDED["catalan"])],
         "elision:italian": [_elision(ELIDED["italian"])],
+        "letters:romanian": [_characters(spelling.romanian_letters)],
+        "letters:serbian": [_characters(spelling.serbian_latin)],
+        "lower-case:greek": [_characters(spelling.greek_lower_case)],
+        "vowels:tamil": [{"replace": dict(spelling.TAMIL_WHOLE)}],
         "stem:light-arabic": [
             {
                 "first": [
@@ -79,6 +92,20 @@ def language_steps() -> dict[str, list[dict[str, Any]]]:
             _longer(4, _characters_of(light_stems.ROMANCE_LETTERS), _endings(light_stems.SPANISH))
         ],
     }
+
+
+def snowball_steps(name: str) -> list[dict[str, Any]]:
+    """Return the description of a stemmer of Snowball by the name of its `WordStep`; an empty list for other steps.
+
+    Examples
+    --------
+    >>> snowball_steps("stem:snowball-swedish-3.1")
+    [{'stem': 'snowball', 'language': 'swedish'}]
+    """
+    if name == "stem:lucene-greek-snowball-3.1":
+        return [_longer(3, {"stem": "snowball", "language": "greek"})]
+    found = _SNOWBALL.fullmatch(name)
+    return [{"stem": "snowball", "language": found[1]}] if found else []
 
 
 def _longer(length: int, *steps: dict[str, Any]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ NAME = "query_kit.json"
 FORMAT = "termwise-query-kit"
 VERSION = 1
 
-PROGRAMS = ("query_kit.py", "query_kit.js", "analyzers.js", "package.json", "README.md")
+PROGRAMS = ("query_kit.py", "query_kit.js", "command.js", "analyzers.js", "package.json", "README.md")
 """Files that are equal in all kits."""
 
 
@@ -92,6 +92,28 @@ def write_query_kit(searcher: Searcher, out: Path, *, scales: Mapping[str, float
     write_bytes_whole(out / NAME, json.dumps(manifest, indent=1, ensure_ascii=False).encode())
 
 
+def described_analyzers(source: ExportSource) -> list[dict[str, Any]] | None:
+    """Return the description of the analyzer of each part; None if the kit cannot reproduce one of them."""
+    try:
+        return [
+            describe_analyzer(part.part.backend.encoder.analyzer, pieces=False, snowball=True)
+            for part in source.parts
+        ]
+    except ParameterError:
+        return None
+
+
+def needs_snowball(description: Mapping[str, Any]) -> bool:
+    """Return whether an analyzer needs the package snowballstemmer, from its description or that of a step.
+
+    Examples
+    --------
+    >>> needs_snowball({"steps": [{"longer": 3, "steps": [{"stem": "snowball", "language": "greek"}]}]})
+    True
+    """
+    return description.get("stem") == "snowball" or any(map(needs_snowball, description.get("steps", ())))
+
+
 class _Files:
     """Contents of the data files by name; parts with equal contents share a file."""
 
@@ -133,7 +155,7 @@ def _part(part: Part, files: _Files, scale: float | None) -> dict[str, Any]:
     manifest, table = index.manifest, index.term_vectors
     vocabulary = index.vocabulary
     tokens = vocabulary.tokens(np.arange(len(vocabulary)))
-    names = {"analyzer": files.add_json("analyzer", describe_analyzer(encoder.analyzer, pieces=False))}
+    names = {"analyzer": files.add_json("analyzer", describe_analyzer(encoder.analyzer, pieces=False, snowball=True))}
     if encoder.analyzer.vocabulary is not None:
         names["pieces"] = files.add_json("vocabulary", list(encoder.analyzer.vocabulary))
     names["vocabulary"] = files.add_json("vocabulary", tokens)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from termwise.records import AttributeValue
 from termwise.search import Searcher
 from termwise.search.mixture import Mixture
 from termwise.search.mixture_folder import MAX_WEIGHT, SMALLEST_SCALE
+from termwise.search.opening import open_searcher
 from termwise.search.parts import Part
 from termwise.storage.file_record import json_fingerprint
 from termwise.validation import is_finite_number
@@ -176,6 +177,11 @@ class ExportSource:
         return isinstance(self.searcher.backend, Mixture)
 
     @property
+    def scales(self) -> dict[str, float]:
+        """Scales of the parts of a mixture by name; empty for a single index."""
+        return {part.name: part.scale for part in self.parts if part.scale is not None}
+
+    @property
     def has_texts(self) -> bool:
         """Whether the texts are stored."""
         return self.index.stores_text
@@ -231,6 +237,32 @@ class ExportSource:
                 for part in self.parts
             ),
         )
+
+
+def exported_source(path: str | Path, description: Mapping[str, Any]) -> ExportSource:
+    """Open an index with the scales of an export of it, whose ``export.json`` is given.
+
+    Raises
+    ------
+    ParameterError
+        If the export has other parts than the index.
+    IndexFormatError, MissingFileError
+        If the index cannot be read.
+    """
+    searcher = open_searcher(path)
+    scales = {part["name"]: part["scale"] for part in description["parts"]}
+    names = [part.name for part in searcher.parts]
+    if names != list(scales):
+        raise ParameterError(
+            "the export was made from another index",
+            facts=[
+                ("index", path),
+                ("parts of the index", ", ".join(names)),
+                ("parts of the export", ", ".join(scales)),
+            ],
+            fixes=["give the index that was exported"],
+        )
+    return ExportSource(searcher, scales={name: scale for name, scale in scales.items() if scale is not None})
 
 
 def _parts(searcher: Searcher, scales: Mapping[str, float]) -> tuple[ExportPart, ...]:

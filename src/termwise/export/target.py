@@ -33,14 +33,14 @@ class Statement:
     ----------
     what : str
         The data, such as ``weights of bm25``.
-    exact : bool
-        Whether the target keeps them without loss.
+    exact : bool or None
+        Whether the target keeps them without loss; None if this was not tested, see `untested`.
     reason : str
         Why, in one sentence.
     """
 
     what: str
-    exact: bool
+    exact: bool | None
     reason: str
 
 
@@ -139,6 +139,17 @@ def float_weights(source: ExportSource) -> Statement:
         )
         return Statement("weights", True, reason)
     return Statement("weights", False, "the weights of a float index are rounded to 24 bits")
+
+
+def untested(engine: str, checked: str) -> Statement:
+    """Return the statement on a target that was not run against a server; `checked` says what was done instead.
+
+    Examples
+    --------
+    >>> untested("Vespa", "its files follow the documentation")
+    Statement(what='server', exact=None, reason='not run against a server of Vespa; its files follow the documentation')
+    """
+    return Statement("server", None, f"not run against a server of {engine}; {checked}")
 
 
 def refuse_vectors(target: str, source: ExportSource) -> None:

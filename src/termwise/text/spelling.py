@@ -163,7 +163,7 @@ def tamil_vowels(word: str) -> str:
     >>> tamil_vowels("\u0b95\u0bc6\u0bbe") == "\u0b95\u0bca"
     True
     """
-    return _TAMIL_PARTS.sub(lambda parts: _TAMIL_WHOLE[parts[0]], word)
+    return _TAMIL_PARTS.sub(lambda parts: TAMIL_WHOLE[parts[0]], word)
 
 
 def hindi_letters(word: str) -> str:
@@ -232,7 +232,7 @@ _DEVANAGARI_PARTS, DEVANAGARI_WHOLE = _compositions(
     "0645>11 0646>12 0647>13 0648>14 0941>0a 0f45>0d 0f46>0e 0f47>10 3e45>49 3e46>4a 3e47>4b 3e48>4c "
     "153c>58 163c>59 173c>5a 1c3c>5b 213c>5c 223c>5d 283c>29 2b3c>5e 2f3c>5f 303c>31 333c>34",
 )
-_TAMIL_PARTS, _TAMIL_WHOLE = _compositions(0xB80, "0957>0a 1257>14 463e>4a 4657>4c 473e>4b")
+_TAMIL_PARTS, TAMIL_WHOLE = _compositions(0xB80, "0957>0a 1257>14 463e>4a 4657>4c 473e>4b")
 
 _ZEROS = (
     *(0x660, 0x6F0, 0x7C0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xDE6, 0xE50),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from tests.unit.export.sources import QUERIES
 
 import termwise
+import termwise.filters
 from termwise.cli.main import run
 from termwise.errors import (
     CorruptIndexError,
@@ -24,10 +27,20 @@ from termwise.errors import (
     ParameterError,
     UnknownNameError,
 )
-from termwise.export import ExportSource, LinearForm, check_export, export_index, make_target, measured_scales
-from termwise.export.check import check_files, compare_rankings, open_engine
+from termwise.export import (
+    ExportSource,
+    LinearForm,
+    check_export,
+    export_changes,
+    export_index,
+    make_target,
+    measured_scales,
+    translated_filter,
+)
+from termwise.export.check import check_files, compare_rankings, open_engine, program
 from termwise.export.folder import one_writer
 from termwise.export.targets import jsonl
+from termwise.export.targets.registry import TARGETS, target_class
 from termwise.records import Ranking
 from termwise.storage.atomic_file import remove
 
@@ -204,20 +217,23 @@ def test_a_damaged_state_is_told(sources: dict[str, Path], tmp_path: Path) -> No
         writer.add([termwise.Document("new", "sort")])
     (tmp_path / "out" / "state" / "0" / "rows.npy").write_bytes(b"x")
     with pytest.raises(CorruptIndexError, match="state of the export"):
-        export_index(tmp_path / "index", "sqlite", tmp_path / "out", since=0)
+        export_changes(tmp_path / "index", tmp_path / "out", since=0)
     with pytest.raises(MissingFileError, match="no finished export"):
-        export_index(tmp_path / "index", "sqlite", tmp_path / "none", since=0)
-    with pytest.raises(ParameterError, match="another kind"):
-        export_index(tmp_path / "index", "jsonl", tmp_path / "out", since=0)
+        export_changes(tmp_path / "index", tmp_path / "none", since=0)
+    with pytest.raises(ParameterError, match="another index"):
+        export_changes(sources["instant"], tmp_path / "out", since=0)
+    with pytest.raises(ParameterError, match="another index"):
+        export_changes(sources["dirichlet"], tmp_path / "out", since=0)
+    described = json.loads((tmp_path / "out" / "export.json").read_bytes())
+    (tmp_path / "out" / "export.json").write_text(json.dumps({**described, "settings": {"shards": 2}}))
+    with pytest.raises(CorruptIndexError, match="unknown target or setting"):
+        export_changes(tmp_path / "index", tmp_path / "out", since=0)
 
 
 def test_commands(sources: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, queries = tmp_path / "out", tmp_path / "queries.tsv"
     queries.write_text("".join(f"{query.query_id}\t{query.text}\n" for query in QUERIES[:3]))
     index = str(sources["instant"])
-    assert run(["export", index, "--to", "list"]) == 0
-    listed = capsys.readouterr().out
-    assert "sqlite         SQLite\n" in listed
     assert run(["export", index, "--to", "duckdb", "--out", str(out)]) == 0
     assert "240 documents" in capsys.readouterr().out
     assert (
@@ -228,15 +244,148 @@ def test_commands(sources: dict[str, Path], tmp_path: Path, capsys: pytest.Captu
     assert found["native_overlap"] > 0.5
     assert run(["export-check", index, str(out), "--queries", str(queries), "--filter", "year > 2000"]) == 0
     assert "identical order" in capsys.readouterr().out
-    assert run(["export", index, "--to", "duckdb", "--out", str(out), "--since", "0"]) == 0
+    assert run(["export", index, "--out", str(out), "--since", "0"]) == 0
     assert "0 rows changed" in capsys.readouterr().out
+    assert run(["export", index, "--to", "duckdb", "--out", str(out), "--since", "0"]) == 0
+    assert run(["export", index, "--to", "sqlite", "--out", str(out), "--since", "0"]) == 2
+    assert "target there  duckdb" in capsys.readouterr().err
+    assert run(["export", index, "--out", str(out), "--since", "0", "--overwrite"]) == 2
+    assert "--overwrite does not apply" in capsys.readouterr().err
     assert run(["export", index, "--to", "duckdb"]) == 2
     assert "--out" in capsys.readouterr().err
+    assert run(["export", index, "--out", str(out)]) == 2
+    assert "a new export needs a target" in capsys.readouterr().err
     assert (
         run(["export", index, "--to", "duckdb", "--out", str(out), "--scale", "bm25=x", "--overwrite"]) == 2
     )
     assert run(["export", index, "--to", "duckdb", "--out", str(out)]) == 2
     assert "--since" in capsys.readouterr().err
+
+
+def test_the_list_of_targets_has_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["export", "--to", "list", "--json"]) == 0
+    listed = {each["target"]: each for each in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert list(listed) == list(TARGETS)
+    for name, each in listed.items():
+        kind = target_class(name)
+        assert {one["name"]: one["default"] for one in each["settings"]} == vars(kind())
+        assert all(one["meaning"] and one["values"] for one in each["settings"])
+    assert run(["export", "--to", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "sqlite         SQLite" in lines
+    place = lines.index("elasticsearch  Elasticsearch")
+    assert lines[place + 1].split() == (
+        "--set shards=1 number of primary shards [a whole number from 1 to 1,024]".split()
+    )
+    assert run(["export"]) == 2
+    assert "--to list" in capsys.readouterr().err
+
+
+def test_settings_of_an_export_of_changes(
+    sources: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(sources["bm25"], tmp_path / "index")
+    index, out = str(tmp_path / "index"), str(tmp_path / "out")
+    export_index(index, "jsonl", out, settings={"weights": "impacts"})
+    with termwise.open_writer(index) as writer:
+        writer.add([termwise.Document("new", "sort")])
+    changes = ["export", index, "--out", out, "--since", "0"]
+    assert run([*changes, "--set", "weights=real"]) == 2
+    assert "weights there  impacts" in capsys.readouterr().err
+    assert run([*changes, "--set", "weights=impacts"]) == 0
+    assert "client.py" not in capsys.readouterr().err  # a file format has none
+    (file,) = (each for each in (tmp_path / "out" / "changes" / "0-1").iterdir() if "deleted" not in each.name)
+    assert all(isinstance(weight, int) for weight in json.loads(file.read_text())["vector"].values())
+
+
+def test_the_scales_of_an_export_of_changes_are_those_of_the_export(
+    sources: dict[str, Path], tmp_path: Path
+) -> None:
+    shutil.copytree(sources["instant"], tmp_path / "index")
+    scales = {"bm25": 2.0, "table": 0.5}
+    export_index(tmp_path / "index", "duckdb", tmp_path / "out", scales=scales)
+    with termwise.open_writer(tmp_path / "index") as writer:
+        writer.add([termwise.Document("new", "sort")])
+    assert export_changes(tmp_path / "index", tmp_path / "out", since=0)["changed"] == 1
+    described = json.loads((tmp_path / "out" / "export.json").read_bytes())
+    assert {part["name"]: part["scale"] for part in described["parts"]} == scales
+
+
+@pytest.mark.parametrize("to", ["sqlite", "qdrant"])
+def test_a_filter_for_the_program_of_an_export(
+    sources: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], to: str
+) -> None:
+    out = tmp_path / "out"
+    export_index(sources["bm25"], to, out)
+    assert run(["export-filter", str(out), "year > 2000"]) == 0
+    printed = capsys.readouterr().out.removesuffix("\n")
+    with open_engine(out, f"path:{tmp_path / 'store'}" if to == "qdrant" else None) as engine:
+        parsed = engine.parsed_filter(printed)  # type: ignore[attr-defined]
+        engine.load(lambda line: None)
+        kit = program(out / "query_kit" / "query_kit.py").QueryKit(out / "query_kit")
+        found = engine.search(kit.query("sort a list"), 1000, parsed)
+    expected = termwise.open(sources["bm25"]).rank("sort a list", k=1000, filter="year > 2000")
+    assert 0 < len(found) < 240
+    assert [doc_id for doc_id, _ in found] == list(expected.doc_ids)
+    assert run(["export-filter", str(out), "yeer > 2000"]) == 2
+    assert "yeer" in capsys.readouterr().err
+
+
+def test_languages_that_the_query_kit_cannot_reproduce(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    texts = ("les chevaux nationaux", "une utilisation nationale", "le cheval")
+    documents = [termwise.Document(f"d{number}", text) for number, text in enumerate(texts)]
+    searcher = termwise.build_index(documents, tmp_path / "index", model="bm25", analyzer="french")
+    out = tmp_path / "out"
+    export_index(tmp_path / "index", "sqlite", out)
+    assert not (out / "query_kit").exists()
+    found = check_export(tmp_path / "index", out, [termwise.Query("1", "cheval national")])
+    assert (found.is_exact, found.results) == (True, 3)
+    search = [sys.executable, str(out / "client.py"), "search", "cheval"]
+    told = subprocess.run(search, check=False, capture_output=True, text=True)
+    assert told.returncode == 1
+    assert told.stderr.startswith("client.py: this export has no query kit: queries are computed by termwise")
+    readme = (out / "README.md").read_text()
+    code = readme.partition("```python\n")[2].partition("```")[0]
+    code = code.replace("INDEX", str(tmp_path / "index")).replace("your question", "cheval national")
+    *lines, last = code.splitlines()
+    run_here = "\n".join([*lines, f"print({last})"])
+    shown = subprocess.run(
+        [sys.executable, "-c", run_here], cwd=out, check=True, capture_output=True, text=True
+    )
+    expected = searcher.rank("cheval national")
+    assert shown.stdout.startswith(f"[('{expected.doc_ids[0]}', {expected.scores[0]}")
+
+
+def test_a_link_to_no_folder(sources: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "none")
+    with pytest.raises(ForeignFolderError, match="a link to a folder that does not exist"):
+        export_index(sources["bm25"], "sqlite", tmp_path / "link")
+    (tmp_path / "none").mkdir()
+    export_index(sources["bm25"], "sqlite", tmp_path / "link")
+    assert (tmp_path / "none" / "export.json").is_file()
+
+
+def test_texts_that_sql_cannot_have(sources: dict[str, Path], tmp_path: Path) -> None:
+    export_index(sources["bm25"], "postgresql", tmp_path / "out")
+    for value in ("a\0b", "\0"):
+        with pytest.raises(ParameterError, match="NUL"):
+            translated_filter(tmp_path / "out", termwise.filters.Equals("lang", value))
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "a\nb", "x" * 256, "a:b"])
+def test_names_of_collections_of_qdrant(sources: dict[str, Path], tmp_path: Path, name: str) -> None:
+    with pytest.raises(ParameterError, match="name of a collection"):
+        export_index(sources["bm25"], "qdrant", tmp_path / "out", settings={"collection": name})
+
+
+@pytest.mark.parametrize("to", ["qdrant", "milvus", "vespa", "elasticsearch"])
+def test_what_no_server_has_run_is_stated(sources: dict[str, Path], tmp_path: Path, to: str) -> None:
+    export_index(sources["bm25"], to, tmp_path / "out")
+    lines = (tmp_path / "out" / "README.md").read_text(encoding="utf-8").splitlines()
+    (line,) = [line for line in lines if "| untested |" in line]
+    assert f"not run against a server of {make_target(to).title};" in line
 
 
 def test_a_check_fails_if_results_differ(
@@ -297,11 +446,11 @@ def test_an_index_that_was_built_anew_is_no_change(tmp_path: Path) -> None:
         if text == "green tea":
             export_index(tmp_path / "index", "sqlite", tmp_path / "out")
     with pytest.raises(ParameterError, match="built anew"):
-        export_index(tmp_path / "index", "sqlite", tmp_path / "out", since=0)
+        export_changes(tmp_path / "index", tmp_path / "out", since=0)
     made = [termwise.Document("a", "tea", {"price": 1})]
     termwise.build_index(made, tmp_path / "index", model="bm25", attributes="all", overwrite=True)
-    with pytest.raises(ParameterError, match="another kind") as caught:
-        export_index(tmp_path / "index", "sqlite", tmp_path / "out", since=0)
+    with pytest.raises(ParameterError, match="another index") as caught:
+        export_changes(tmp_path / "index", tmp_path / "out", since=0)
     assert "schema" in caught.value.render()
 
 

@@ -18,7 +18,7 @@ from tests.unit.export.sources import QUERIES, change, check
 
 import termwise
 from termwise.errors import ParameterError
-from termwise.export import ExportSource, LinearForm, export_index
+from termwise.export import ExportSource, LinearForm, export_changes, export_index
 from termwise.export.check import open_engine
 from termwise.export.postings import postings_by_term
 from termwise.export.targets.ciff import _encoded
@@ -301,7 +301,7 @@ def test_changes_of_json_lines(sources: dict[str, Path], tmp_path: Path) -> None
     shutil.copytree(sources["bm25"], tmp_path / "index")
     export_index(tmp_path / "index", "jsonl", tmp_path / "out")
     change(tmp_path / "index")
-    made = export_index(tmp_path / "index", "jsonl", tmp_path / "out", since=0)
+    made = export_changes(tmp_path / "index", tmp_path / "out", since=0)
     changes = tmp_path / "out" / made["folder"]
     assert len((changes / "changed.jsonl").read_text().splitlines()) == made["changed"] == 22
     assert len((changes / "deleted.jsonl").read_text().splitlines()) == made["deleted"] == 4

@@ -24,7 +24,7 @@ import termwise
 from termwise import Document
 from termwise.attributes import Schema
 from termwise.errors import DataError, MissingExtraError, ParameterError
-from termwise.export import check_export, export_index
+from termwise.export import check_export, export_changes, export_index
 from termwise.export.targets.milvus import MOST_VALUES, Milvus
 from termwise.filters import Less
 
@@ -178,7 +178,7 @@ def test_changes_are_applied(tmp_path: Path) -> None:
     export_index(path, "milvus", tmp_path / "out")
     at = loaded(tmp_path / "out", tmp_path / "file.db")
     change(path)
-    made = export_index(path, "milvus", tmp_path / "out", since=0)
+    made = export_changes(path, tmp_path / "out", since=0)
     for _ in range(2):  # a second time, nothing changes
         engine: Any = engine_of(tmp_path / "out", at)
         engine.update(tmp_path / "out" / made["folder"], silent)

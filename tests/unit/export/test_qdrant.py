@@ -17,7 +17,7 @@ from tests.unit.export.samples import QUERIES, build, change, engine_of, kit, ra
 import termwise
 from termwise.attributes import Schema
 from termwise.errors import EngineError, MissingExtraError, ParameterError
-from termwise.export import check_export, export_index
+from termwise.export import check_export, export_changes, export_index
 from termwise.export.targets.qdrant import Qdrant
 from termwise.filters import Equals, Greater, Less, parse_filter
 from termwise.fusion import mix_indexes
@@ -155,7 +155,7 @@ def test_changes_are_applied(tmp_path: Path) -> None:
     export_index(path, "qdrant", tmp_path / "out")
     at = loaded(tmp_path / "out", f"edge:{tmp_path / 'shard'}")
     change(path)
-    made = export_index(path, "qdrant", tmp_path / "out", since=0)
+    made = export_changes(path, tmp_path / "out", since=0)
     assert made["deleted"] == 17
     for _ in range(2):  # a second time, nothing changes
         engine: Any = engine_of(tmp_path / "out", at)

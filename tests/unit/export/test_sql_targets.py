@@ -17,7 +17,7 @@ from tests.unit.export.sources import QUERIES, change, check, documents
 
 import termwise
 from termwise.errors import EngineError, ParameterError
-from termwise.export import ExportSource, check_export, export_index
+from termwise.export import ExportSource, check_export, export_changes, export_index
 from termwise.export.changes import row_digests
 from termwise.export.check import open_engine
 from termwise.export.targets.sqlite import Sqlite
@@ -76,7 +76,7 @@ def test_sparse_vectors_of_postgresql_are_exact(
     export_index(index, "postgresql", out, settings=settings)
     assert check(index, loaded(out, postgres), at=postgres, random_filters=3).score_difference < 1e-6
     change(index)
-    made = export_index(index, "postgresql", out, settings=settings, since=0)
+    made = export_changes(index, out, since=0)
     with open_engine(out, postgres) as engine:
         engine.update(out / made["folder"], lambda line: None)
     check(index, out, at=postgres)
@@ -109,7 +109,7 @@ def test_changes_follow_the_index(
     change(index)
     with pytest.raises(ParameterError, match="before its last change"):
         check_export(index, out, QUERIES, at=at)
-    made = export_index(index, to, out, settings=settings, since=0)
+    made = export_changes(index, out, since=0)
     assert (made["changed"], made["deleted"]) == (22, 4)
     with pytest.raises(EngineError, match="another generation"):
         check_export(index, out, QUERIES, at=at)
@@ -118,10 +118,10 @@ def test_changes_follow_the_index(
             engine.update(out / made["folder"], lambda line: None)
     check(index, out, at=at, random_filters=5)
     # Nothing changes twice.
-    again = export_index(index, to, out, settings=settings, since=made["generation"])
+    again = export_changes(index, out, since=made["generation"])
     assert (again["changed"], again["deleted"], "folder" in again) == (0, 0, False)
     with pytest.raises(ParameterError, match="another generation"):
-        export_index(index, to, out, settings=settings, since=0)
+        export_changes(index, out, since=0)
 
 
 def test_rows_keep_their_place_after_a_merge(sources: dict[str, Path], tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_rows_keep_their_place_after_a_merge(sources: dict[str, Path], tmp_path:
 
     with IndexUpdater(index) as updater:
         updater.merge()
-    made = export_index(index, "sqlite", out, since=first["generation"])
+    made = export_changes(index, out, since=first["generation"])
     assert (made["changed"], made["deleted"]) == (0, 0)
 
 
@@ -213,7 +213,7 @@ def test_changes_are_applied_in_their_order(sources: dict[str, Path], tmp_path: 
     for number in range(2):
         with termwise.open_writer(index) as writer:
             writer.add([termwise.Document("new", f"sort a list {'again ' * number}")])
-        export_index(index, "sqlite", out, since=number)
+        export_changes(index, out, since=number)
     with pytest.raises(EngineError, match="has generation 0"), open_engine(out, None) as engine:
         engine.update(out / "changes" / "1-2", print)
     with open_engine(out, None) as engine:

@@ -28,7 +28,7 @@ import termwise
 from termwise import BuildOptions, Document
 from termwise.attributes import Schema
 from termwise.errors import DataError, ParameterError
-from termwise.export import check_export, export_index
+from termwise.export import check_export, export_changes, export_index
 from termwise.export.targets.vespa import Vespa
 from termwise.filters import Equals, Greater, Less
 
@@ -109,7 +109,7 @@ def test_changes_are_applied(tmp_path: Path) -> None:
     export_index(path, "vespa", tmp_path / "out")
     with running(tmp_path / "out") as (application, at):
         change(path)
-        made = export_index(path, "vespa", tmp_path / "out", since=0)
+        made = export_changes(path, tmp_path / "out", since=0)
         for _ in range(2):  # a second time, nothing changes
             engine: Any = engine_of(tmp_path / "out", at)
             engine.update(tmp_path / "out" / made["folder"], silent)

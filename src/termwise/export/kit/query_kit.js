@@ -10,6 +10,7 @@ import { analyzerOf } from "./analyzers.js";
 
 export { analyzerOf };
 
+const MANIFEST = "query_kit.json";
 const FORMAT = "termwise-query-kit";
 const VERSION = 1;
 const LEVELS = 127; // largest absolute value of a number in a query table
@@ -23,18 +24,29 @@ export class QueryKit {
   /** Open a kit; `read(name)` returns the bytes of one of its files, or a promise of them. */
   static async open(read) {
     const bytesOf = async (name, sha256) => {
-      const bytes = new Uint8Array(await read(name)); // a copy, whose numbers are aligned
+      let bytes;
+      try {
+        bytes = new Uint8Array(await read(name)); // a copy, whose numbers are aligned
+      } catch (error) {
+        throw new Error(`a file of the query kit cannot be read: ${name}: ${error.message}`, { cause: error });
+      }
       if (sha256 && globalThis.crypto?.subtle) {
         const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
         const seen = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-        if (seen !== sha256) throw new Error(`a file of the query kit is damaged: ${name}`);
+        if (seen !== sha256) throw damaged(name, "its SHA-256 is another one");
       }
       return bytes;
     };
     const json = (bytes) => JSON.parse(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
-    const manifest = json(await bytesOf("query_kit.json"));
+    const bytes = await bytesOf(MANIFEST);
+    let manifest;
+    try {
+      manifest = json(bytes);
+    } catch (error) {
+      throw damaged(MANIFEST, error.message);
+    }
     if (manifest.format !== FORMAT || manifest.version !== VERSION) {
-      throw new Error(`expected ${FORMAT} ${VERSION}, found ${manifest.format} ${manifest.version}`);
+      throw new Error(`expected ${FORMAT} ${VERSION}, found ${manifest.format} ${manifest.version}: ${MANIFEST}`);
     }
     const loaded = new Map();
     const load = (name) => {
@@ -171,6 +183,8 @@ class Part {
     return { name: this.name, kind: this.kind, coefficient, vector };
   }
 }
+
+const damaged = (name, reason) => new Error(`a file of the query kit is damaged: ${name}: ${reason}`);
 
 const tooLarge = () => new RangeError("the query weights are too large for exact sums");
 

@@ -1,7 +1,7 @@
 """Query kit of termwise: query texts to query weights, in front of any search engine.
 
-It needs Python 3.11 or later, the files of its folder, and no other package. The README of the folder describes the
-results. On the command line::
+It needs Python 3.11 or later and the files of its folder; for the languages of the stemmers of Snowball also the
+package snowballstemmer. The README of the folder describes the results. On the command line::
 
     python query_kit.py "green tea"          # the query as JSON
     python query_kit.py --tokens "green tea"  # the tokens of each part
@@ -21,9 +21,11 @@ import unicodedata
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+MANIFEST = "query_kit.json"
 FORMAT = "termwise-query-kit"
 VERSION = 1
 
@@ -54,14 +56,17 @@ class QueryKit:
     Raises
     ------
     ValueError
-        If the folder has another format, or a file is damaged.
-    OSError
-        If a file cannot be read.
+        If the folder has another format, or a file is missing or damaged.
+    ImportError
+        If the analyzer needs the package snowballstemmer, and it is missing.
     """
 
     def __init__(self, folder: str | Path) -> None:
         files = _Files(Path(folder))
-        self.parts = [_Part(described, files) for described in files.manifest["parts"]]
+        try:
+            self.parts = [_Part(described, files) for described in files.manifest["parts"]]
+        except (LookupError, TypeError, AttributeError) as error:  # all other files have checksums
+            raise _damaged(files.folder / MANIFEST, f"{type(error).__name__}: {error}") from error
 
     def tokens(self, text: str) -> dict[str, list[str]]:
         """Return the tokens of a text in each part, by its name."""
@@ -84,18 +89,23 @@ class _Files:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.manifest = json.loads((folder / "query_kit.json").read_bytes())
-        seen = (self.manifest.get("format"), self.manifest.get("version"))
+        manifest = folder / MANIFEST
+        data = _bytes(manifest)
+        try:
+            self.manifest = json.loads(data)
+            seen = (self.manifest.get("format"), self.manifest.get("version"))
+        except (ValueError, AttributeError) as error:
+            raise _damaged(manifest, str(error)) from error
         if seen != (FORMAT, VERSION):
-            raise ValueError(f"expected {FORMAT} {VERSION}, found {seen[0]} {seen[1]}: {folder}")
+            raise ValueError(f"expected {FORMAT} {VERSION}, found {seen[0]} {seen[1]}: {manifest}")
         self._vocabularies: dict[str, list[str]] = {}
         self._numbers: dict[str, dict[str, int]] = {}
         self._analyzers: dict[tuple[str, str | None], Analyzer] = {}
 
     def read(self, name: str) -> bytes:
-        data = (self.folder / name).read_bytes()
+        data = _bytes(self.folder / name)
         if hashlib.sha256(data).hexdigest() != self.manifest["files"][name]["sha256"]:
-            raise ValueError(f"a file of the query kit is damaged: {self.folder / name}")
+            raise _damaged(self.folder / name, "its SHA-256 is another one")
         return data
 
     def vocabulary(self, name: str) -> tuple[list[str], dict[str, int]]:
@@ -122,6 +132,17 @@ class _Files:
                 described["pieces"] = self.vocabulary(pieces)[0]
             self._analyzers[name, pieces] = analyzer_of(described)
         return self._analyzers[name, pieces]
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"a file of the query kit cannot be read: {path}: {error.strerror}") from error
+
+
+def _damaged(path: Path, reason: str) -> ValueError:
+    return ValueError(f"a file of the query kit is damaged: {path}: {reason}")
 
 
 class _Part:
@@ -478,11 +499,34 @@ def _step(step: Mapping[str, Any]) -> Callable[[str], str]:
     if "longer" in step:
         longer, steps = step["longer"], [_step(each) for each in step["steps"]]
         return lambda word: _all(word, steps) if len(word) > longer else word
+    if step.get("stem") == "snowball":
+        return _snowball(step["language"])
     stemmers = {"english": _english_stem, "porter": _porter_stem}
     if step.get("stem") not in stemmers:
         raise ValueError(f"unknown step: {', '.join(step)}")
     stem, rules = stemmers[step["stem"]], step["rules"]
     return lambda word: stem(word, rules) or word
+
+
+SNOWBALL = "3.1"
+"""Version of Snowball, whose other versions have other stems."""
+
+
+def _snowball(language: str) -> Callable[[str], str]:
+    """Return the stemmer of a language of snowballstemmer, a new one for each word: threads cannot share one."""
+    try:
+        seen = metadata.version("snowballstemmer")
+        module = import_module(f"snowballstemmer.{language}_stemmer")
+    except ImportError:
+        seen = "none"
+    if not f"{seen}.".startswith(f"{SNOWBALL}."):
+        raise ImportError(
+            f"the analyzer stems {language} with snowballstemmer {SNOWBALL}, found {seen}: "
+            f"pip install 'snowballstemmer=={SNOWBALL}.*'",
+            name="snowballstemmer",
+        )
+    stemmer = getattr(module, "".join(map(str.title, language.split("_"))) + "Stemmer")
+    return lambda word: stemmer().stemWord(word) or word
 
 
 def _any_of(texts: Sequence[str] | Mapping[str, str]) -> re.Pattern[str]:
@@ -712,7 +756,10 @@ def main() -> None:
     parser.add_argument("--kit", type=Path, default=Path(__file__).parent, help="folder of the query kit")
     parser.add_argument("--tokens", action="store_true", help="print the tokens of each part")
     arguments = parser.parse_args()
-    kit = QueryKit(arguments.kit)
+    try:
+        kit = QueryKit(arguments.kit)
+    except (ValueError, ImportError) as error:
+        sys.exit(f"query_kit.py: {error}")
     show: Callable[[str], object] = kit.tokens if arguments.tokens else kit.query
     for text in arguments.query or (line.rstrip("\n") for line in sys.stdin):
         print(json.dumps(show(text), ensure_ascii=False), flush=True)

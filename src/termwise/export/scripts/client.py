@@ -5,7 +5,8 @@
     python client.py update FOLDER [--at LOCATION]      changes/A-B, after an export with --since A
 
 LOCATION is the address of the engine, such as http://localhost:9200; engine.py says which. A filter is in the form of
-the engine. Only Python and the client library of the engine are needed.
+the engine, as "termwise export-filter" prints it, and part of the request as it is: do not take it from users. Only
+Python and the client library of the engine are needed.
 """
 
 from __future__ import annotations
@@ -105,6 +106,10 @@ def main(arguments: list[str] | None = None) -> int:
                 say(
                     f"client.py: the engine has generation {held}, and this export {expected}: run load or update"
                 )
+            if not (FOLDER / "query_kit").is_dir():
+                raise SystemExit(
+                    "client.py: this export has no query kit: queries are computed by termwise, as README.md shows"
+                )
             kit = imported(FOLDER / "query_kit" / "query_kit.py").QueryKit(FOLDER / "query_kit")
             found = engine.search(kit.query(given.text), given.k, engine.parsed_filter(given.filter))
             if given.json:
@@ -115,7 +120,8 @@ def main(arguments: list[str] | None = None) -> int:
                 for rank, (doc_id, score) in enumerate(found, 1):
                     print(f"{rank}\t{score:.6g}\t{doc_id}")
     except ImportError as error:
-        say(f"client.py: {error}; engine.py names the library of the engine")
+        library = "" if error.name == "snowballstemmer" else "; engine.py names the library of the engine"
+        say(f"client.py: {error}{library}")
         return 4
     except Exception as error:  # of the library of the engine
         say(f"client.py: {type(error).__name__}: {error}")

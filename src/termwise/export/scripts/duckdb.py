@@ -1,6 +1,7 @@
 """DuckDB: the export is the database data/index.duckdb, which needs no loading. Library: duckdb.
 
-LOCATION is the path of the database; by default the one of the export.
+LOCATION is the path of the database; by default the one of the export. Searches open it to be read only, so a filter,
+which is SQL, cannot change it; it can read files of this machine.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, ClassVar, final
 
 import numpy as np
@@ -45,17 +45,14 @@ _WHOLE_MESSAGE = 2
 @final
 @dataclass(frozen=True, kw_only=True)
 class Ciff(TypedSettings):
-    """Target ``ciff``.
-
-    Parameters
-    ----------
-    compress : bool
-        Compress the file with gzip.
-    """
+    """Target ``ciff``; `meanings` describes its settings."""
 
     compress: bool = False
 
     called: ClassVar[str] = "setting of the target ciff"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "compress": "whether the file is compressed with gzip",
+    }
     name: ClassVar[str] = "ciff"
     title: ClassVar[str] = "Common Index File Format"
     engine: ClassVar[str] = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, ClassVar, Literal, final
 
 from termwise.attributes import Schema
@@ -22,20 +22,16 @@ from termwise.text.vocabulary import BACKGROUND
 @final
 @dataclass(frozen=True, kw_only=True)
 class Jsonl(TypedSettings):
-    """Target ``jsonl``: ``{"id": ..., "contents": ..., "vector": {token: weight}}`` in each line.
-
-    Parameters
-    ----------
-    weights : {"real", "impacts"}
-        Real weights, or the whole numbers that the index stores.
-    compress : bool
-        Compress the files with gzip.
-    """
+    """Target ``jsonl``: ``{"id": ..., "contents": ..., "vector": {token: weight}}`` in each line."""
 
     weights: Literal["real", "impacts"] = "real"
     compress: bool = False
 
     called: ClassVar[str] = "setting of the target jsonl"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "weights": "real weights, or the whole numbers that the index stores",
+        "compress": "whether the files are compressed with gzip",
+    }
     name: ClassVar[str] = "jsonl"
     title: ClassVar[str] = "JSON lines of term weights"
     engine: ClassVar[str] = ""

@@ -26,6 +26,7 @@ from termwise.export.target import (
     pieces,
     refuse_negative_weights,
     sparse_parts,
+    untested,
 )
 from termwise.fast_dataclass import dataclass
 from termwise.filters import And, Filter, Not, Or
@@ -64,13 +65,7 @@ UNUSED = "no_terms"
 @final
 @dataclass(frozen=True, kw_only=True)
 class Milvus(TypedSettings):
-    """Target ``milvus``.
-
-    Attributes
-    ----------
-    collection : str
-        Name of the collection: letters, digits and underscores.
-    """
+    """Target ``milvus``; `meanings` describes its settings."""
 
     name: ClassVar[str] = "milvus"
     title: ClassVar[str] = "Milvus"
@@ -78,6 +73,9 @@ class Milvus(TypedSettings):
     helpers: ClassVar[tuple[str, ...]] = ("ranked_lists.py",)
     extra: ClassVar[str] = "milvus"
     called: ClassVar[str] = "setting of the target milvus"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "collection": "name of the collection: letters, digits and underscores",
+    }
 
     collection: str = "termwise"
 
@@ -163,6 +161,9 @@ class Milvus(TypedSettings):
         if source.schema:
             reason = "every type has a field of its own; dates are microseconds since 1970"
             found.append(Statement("attributes and filters", True, reason))
+        found.append(
+            untested(self.title, "the tests run its files with Milvus Lite, which has the same interface")
+        )
         return found
 
     def filter(self, filter: Filter, schema: Schema) -> str:

@@ -10,7 +10,7 @@ from termwise.attributes import Schema
 from termwise.errors import ParameterError
 from termwise.export.folder import ExportFolder
 from termwise.export.source import Batch, ExportSource
-from termwise.export.target import Statement, refuse_several, refuse_vectors
+from termwise.export.target import Statement, refuse_several, refuse_vectors, untested
 from termwise.export.targets.bulk import (
     alias_of,
     filter_query,
@@ -33,18 +33,7 @@ CEILING = 16.0
 @final
 @dataclass(frozen=True, kw_only=True)
 class OpenSearch(TypedSettings):
-    """Target ``opensearch``.
-
-    Attributes
-    ----------
-    shards : int
-        Number of primary shards.
-    replicas : int
-        Number of copies of each shard.
-    form : {"rank_features", "sparse_vector"}
-        Type of the fields of weights. ``sparse_vector`` is approximate in segments of a million documents or more, and
-        takes one index without a document bias.
-    """
+    """Target ``opensearch``; `meanings` describes its settings."""
 
     name: ClassVar[str] = "opensearch"
     title: ClassVar[str] = "OpenSearch"
@@ -53,6 +42,14 @@ class OpenSearch(TypedSettings):
     helpers: ClassVar[tuple[str, ...]] = ("bulk_engine.py",)
     called: ClassVar[str] = "setting of the target opensearch"
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"shards": (1, 1024), "replicas": (0, 1024)}
+    meanings: ClassVar[Mapping[str, str]] = {
+        "shards": "number of primary shards",
+        "replicas": "number of copies of each shard",
+        "form": (
+            "type of the fields of weights; sparse_vector is approximate in segments of a million documents "
+            "or more, and takes one index without a document bias"
+        ),
+    }
 
     shards: int = 1
     replicas: int = 1
@@ -114,7 +111,11 @@ class OpenSearch(TypedSettings):
     def statements(self, source: ExportSource) -> list[Statement]:
         """Return what is exact."""
         if self.form == "sparse_vector":
-            return [*statements(source, weights="sparse_vector"), _APPROXIMATE]
+            return [
+                *statements(source, weights="sparse_vector"),
+                _APPROXIMATE,
+                untested(f"{self.title} with the plugin neural-search", "the form follows the documentation"),
+            ]
         return [*statements(source, weights="rank_features"), _order(source), *doc_only_statements(source)]
 
     def filter(self, filter: Filter, schema: Schema) -> dict[str, Any]:

@@ -101,20 +101,19 @@ class PostgresqlDialect:
 @final
 @dataclass(frozen=True, kw_only=True)
 class Postgresql(TypedSettings):
-    """Target ``postgresql``.
-
-    Parameters
-    ----------
-    schema : str
-        Schema of the tables.
-    form : {"postings", "sparsevec"}
-        What is searched: an index of postings, or sparse vectors of pgvector, all of which are read for each query.
-    """
+    """Target ``postgresql``; `meanings` describes its settings."""
 
     schema: str = "termwise"
     form: Literal["postings", "sparsevec"] = "postings"
 
     called: ClassVar[str] = "setting of the target postgresql"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "schema": "schema of the tables",
+        "form": (
+            "what is searched: an index of postings, or sparse vectors of pgvector, all of which are read "
+            "for each query"
+        ),
+    }
     name: ClassVar[str] = "postgresql"
     title: ClassVar[str] = "PostgreSQL"
     engine: ClassVar[str] = "postgresql.py"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, BinaryIO, ClassVar, Literal, final
@@ -12,6 +13,7 @@ import numpy as np
 from termwise.attributes import Schema
 from termwise.attributes.dates import microseconds
 from termwise.attributes.field_types import FieldType
+from termwise.display.safe_text import shown
 from termwise.errors import ParameterError
 from termwise.export.conditions import FieldTest, field_test
 from termwise.export.folder import ExportFolder
@@ -25,6 +27,7 @@ from termwise.export.target import (
     pieces,
     refuse_negative_weights,
     sparse_parts,
+    untested,
 )
 from termwise.fast_dataclass import dataclass
 from termwise.filters import And, Filter, Not, Or
@@ -45,6 +48,9 @@ INDEXES: Mapping[FieldType, str] = {
 }
 """Types of the indexes of attributes; dates are microseconds since 1970."""
 
+NO_NAME_CHARACTERS = '<>:"/\\|?*'
+"""Characters that the name of a collection does not have, nor control characters."""
+
 EXACT = 1 << 53
 """Whole numbers below it are exact as a bound of a range, which is a float of 64 bits."""
 
@@ -52,18 +58,7 @@ EXACT = 1 << 53
 @final
 @dataclass(frozen=True, kw_only=True)
 class Qdrant(TypedSettings):
-    """Target ``qdrant``.
-
-    Attributes
-    ----------
-    collection : str
-        Name of the collection.
-    fusion : {"exact", "formula"}
-        ``exact`` fetches candidates of each part until no other document can be a result, and adds up in front of the
-        engine. ``formula`` adds up in the engine, in one request, over a fixed number of candidates of each part.
-    candidates : int
-        Number of candidates of each part for ``formula``.
-    """
+    """Target ``qdrant``; `meanings` describes its settings."""
 
     name: ClassVar[str] = "qdrant"
     title: ClassVar[str] = "Qdrant"
@@ -72,14 +67,28 @@ class Qdrant(TypedSettings):
     extra: ClassVar[str] = "qdrant"
     called: ClassVar[str] = "setting of the target qdrant"
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"candidates": (1, 1_000_000)}
+    meanings: ClassVar[Mapping[str, str]] = {
+        "collection": "name of the collection, without / and other characters that names of files lack",
+        "fusion": (
+            "exact fetches candidates of each part until no other document can be a result, and adds up in "
+            "front of the engine; formula adds up in the engine, in one request, over a fixed number of "
+            "candidates of each part"
+        ),
+        "candidates": "number of candidates of each part for formula",
+    }
 
     collection: str = "termwise"
     fusion: Literal["exact", "formula"] = "exact"
     candidates: int = 1000
 
     def check(self, source: ExportSource) -> None:
-        """Refuse negative weights, and names of attributes that no path can express."""
+        """Refuse negative weights, a wrong name, and names of attributes that no path can express."""
         refuse_negative_weights(self.title, source)
+        if not re.fullmatch(f"[^{re.escape(NO_NAME_CHARACTERS)}\x00-\x1f]{{1,255}}", self.collection):
+            raise ParameterError(
+                f"the name of a collection has 1 to 255 characters, and none of {NO_NAME_CHARACTERS}",
+                facts=[("given", shown(self.collection))],
+            )
         unnamed = [name for name in source.schema if '"' in name]
         if unnamed:
             raise ParameterError(
@@ -168,6 +177,13 @@ class Qdrant(TypedSettings):
                     "and bounds of numbers beyond 2^53 and of dates before 1684 or after 2255",
                 )
             )
+        found.append(
+            untested(
+                self.title,
+                "the tests run its files with Qdrant Edge and the local mode of qdrant-client, which have the same points "
+                "and searches",
+            )
+        )
         return found
 
     def filter(self, filter: Filter, schema: Schema) -> dict[str, Any]:

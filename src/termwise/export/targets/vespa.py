@@ -22,6 +22,7 @@ from termwise.export.target import (
     json_line,
     pieces,
     refuse_float,
+    untested,
 )
 from termwise.fast_dataclass import dataclass
 from termwise.filters import And, Filter, Not, Or
@@ -58,13 +59,7 @@ _NO_TEXT = re.compile(
 @final
 @dataclass(frozen=True, kw_only=True)
 class Vespa(TypedSettings):
-    """Target ``vespa``.
-
-    Attributes
-    ----------
-    schema : str
-        Name of the schema and of the namespace: letters, digits and underscores.
-    """
+    """Target ``vespa``; `meanings` describes its settings."""
 
     name: ClassVar[str] = "vespa"
     title: ClassVar[str] = "Vespa"
@@ -72,6 +67,9 @@ class Vespa(TypedSettings):
     helpers: ClassVar[tuple[str, ...]] = ("linear_sql.py",)
     extra: ClassVar[str] = ""
     called: ClassVar[str] = "setting of the target vespa"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "schema": "name of the schema and of the namespace: letters, digits and underscores",
+    }
 
     schema: str = "termwise"
 
@@ -123,11 +121,10 @@ class Vespa(TypedSettings):
     def statements(self, source: ExportSource) -> list[Statement]:
         """Return what is exact."""
         found = [
-            Statement(
-                "this export",
-                False,
-                "it was not run against a server of Vespa: its files follow the documentation, and the arithmetic of "
-                "the rank profile was computed from the feed and compared",
+            untested(
+                self.title,
+                "its files follow the documentation, and the tests compute the arithmetic of the rank profile from the "
+                "feed",
             ),
             Statement("weights", True, "whole numbers of 32 bits; the profile adds them up in 64 bits"),
         ]

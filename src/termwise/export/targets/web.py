@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, final
 
@@ -18,21 +19,21 @@ NO_FILTERS = "none"
 @final
 @dataclass(frozen=True, kw_only=True)
 class Web(TypedSettings):
-    """Target ``web``; see `termwise.export.web.write_web` for the settings.
-
-    Attributes
-    ----------
-    url : str
-        Attribute with the address of a document, or a pattern such as ``docs/{doc_id}.html``.
-    heading : str
-        Attribute with the title.
-    filters : str
-        Attributes that are filters, with commas between them, or ``none``.
-    base : str
-        What relative addresses are relative to, from the folder.
-    """
+    """Target ``web``; `meanings` describes its settings."""
 
     called: ClassVar[str] = "setting of the target web"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "url": (
+            "attribute with the address of a document, or a pattern such as docs/{doc_id}.html; found by "
+            "its name if empty"
+        ),
+        "heading": "attribute with the title; found by its name if empty",
+        "filters": (
+            "attributes that are filters, with commas between them, or none; chosen by their values if "
+            "empty"
+        ),
+        "base": "what relative addresses are relative to, from the folder",
+    }
     name: ClassVar[str] = "web"
     title: ClassVar[str] = "Search box of a static site"
     engine: ClassVar[str] = ""

@@ -14,8 +14,8 @@ import pytest
 from tests.unit.export.web.conftest import PAGES, exported
 
 import termwise
-from termwise.errors import DataError, ForeignFolderError, ParameterError, UnknownNameError
-from termwise.export import ExportSource, export_index
+from termwise.errors import DataError, MissingFileError, ForeignFolderError, ParameterError, UnknownNameError
+from termwise.export import ExportSource, export_changes, export_index
 from termwise.export.analyzer_description import describe_analyzer
 from termwise.export.web import write
 from termwise.export.web.groups import grouped
@@ -140,8 +140,9 @@ def test_what_a_browser_cannot_search_is_refused(tmp_path: Path, monkeypatch: py
         patched.setattr(write, "MOST_DOCUMENTS", 5)
         with pytest.raises(ParameterError, match="too large"):
             export_index(index, "web", tmp_path / "search")
-    with pytest.raises(ParameterError, match="written as a whole"):
-        export_index(index, "web", tmp_path / "search", since=1)
+    export_index(index, "web", tmp_path / "search")
+    with pytest.raises(MissingFileError, match="no finished export"):
+        export_changes(index, tmp_path / "search", since=1)
     chunked = built(tmp_path, overwrite=True, chunk=20)
     with pytest.raises(ParameterError, match="whole documents"):
         export_index(chunked, "web", tmp_path / "search")
