@@ -15,6 +15,7 @@ from termwise.errors import IndexLockedError, MissingFileError, NotAnIndexError,
 from termwise.integrations import documents
 from termwise.integrations.documents import DocumentIndex, open_documents, search_documents
 from termwise.integrations.metadata import attributes_of
+from termwise.models import BM25
 
 TEXTS = {
     "fox": "The quick brown fox jumps over the lazy dog.",
@@ -55,6 +56,18 @@ def test_all_documents_can_be_deleted_and_others_added(model):
     assert index.matching() == index.search("fox", k=3) == []
     index.add([document("fox")])
     assert ids(index.search("fox", k=3)) == ["fox"]
+
+
+@pytest.mark.parametrize("made", ["bm25", "instant"])
+def test_the_model_of_an_existing_index(tmp_path, made):
+    filled(tmp_path / "store", model=made)
+    for given in (None, made):
+        DocumentIndex(tmp_path / "store", model=given).check_model()
+    others = ["jm", "best", BM25(k1=1.5), "instant" if made == "bm25" else "bm25"]
+    for given in others:
+        with pytest.raises(ParameterError, match="has another model"):
+            DocumentIndex(tmp_path / "store", model=given).check_model()
+    DocumentIndex(tmp_path / "new", model="jm").check_model()
 
 
 def test_a_recreated_index_has_the_model_of_the_new_object(tmp_path):

@@ -138,6 +138,14 @@ def test_all_documents_are_deleted() -> None:
     assert store.get_by_ids(ids) == []
 
 
+def test_another_model_than_that_of_the_index_is_refused(tmp_path: Path) -> None:
+    TermwiseVectorStore(tmp_path / "store", model="bm25").add_texts(["green tea"])
+    with pytest.raises(ParameterError, match="has another model"):
+        TermwiseVectorStore(tmp_path / "store", model="instant")
+    for model in ("bm25", None):
+        assert len(TermwiseVectorStore(tmp_path / "store", model=model).similarity_search("tea")) == 1
+
+
 def test_wrong_arguments_of_a_store_are_refused() -> None:
     store = TermwiseVectorStore(model="bm25")
     wrong: list[tuple[str, Callable[[], object]]] = [

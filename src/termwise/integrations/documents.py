@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
@@ -21,9 +22,10 @@ from termwise.index.manifest import BUILD
 from termwise.indexing import build_index, open_writer, renew_index
 from termwise.indexing.added_rows import LoadedNetworks
 from termwise.indexing.live_writer import LiveWriter
-from termwise.indexing.model_choice import model_of
+from termwise.indexing.model_choice import chosen_model, model_of
+from termwise.indexing.recipes import RECIPES
 from termwise.integrations.metadata import RECORD, SCHEMA, filter_of_values, read_filter, record_of
-from termwise.models import CountModel, Model
+from termwise.models import CountModel, Model, make_model
 from termwise.records import Document, Ranking
 from termwise.search.opening import open_searcher
 from termwise.search.request import Search
@@ -145,6 +147,11 @@ def _found(searcher: Searcher, ranking: Ranking) -> list[Found]:
     return found
 
 
+def _described(model: Model | None) -> tuple[object, dict[str, object]]:
+    parameters = {} if model is None else vars(model)
+    return type(model), {name: value for name, value in parameters.items() if os.sep not in str(value)}
+
+
 class DocumentIndex:
     """Index of documents with metadata, which changes while it is searched.
 
@@ -158,7 +165,8 @@ class DocumentIndex:
     path : str or Path, optional
         Folder of the index; by default a temporary one, which is removed with this object.
     model : str, Path or Model, optional
-        Model of a new index, see `termwise.build_index`.
+        Model of a new index, see `termwise.build_index`; by default `DEFAULT_MODEL`. An index that is in the folder
+        keeps its model until `recreate`, see `check_model`.
     analyzer : str, optional
         Analyzer of a new index, for models without their own.
 
@@ -182,7 +190,7 @@ class DocumentIndex:
         self,
         path: str | Path | None = None,
         *,
-        model: str | Path | Model = DEFAULT_MODEL,
+        model: str | Path | Model | None = None,
         analyzer: str | None = None,
     ) -> None:
         if path is None:
@@ -218,6 +226,30 @@ class DocumentIndex:
                 )
             self._opened = opened
         return self._opened
+
+    def check_model(self) -> None:
+        """Raise `ParameterError` if the index in the folder has another model than the one of this object, if any.
+
+        Paths of encoders are not compared.
+        """
+        searcher, given = self.searcher(), self._model
+        if searcher is None or given is None:
+            return
+        if recipe := RECIPES.get(str(given)):
+            models = [make_model(part.model, part.settings) for part in recipe.parts]
+        else:
+            models = [chosen_model(given)]
+        found = [model_of(part.index) for part in searcher.parts]
+        if list(map(_described, found)) != list(map(_described, models)):
+            raise ParameterError(
+                "the index in the folder has another model",
+                facts=[
+                    ("index", self.path),
+                    ("model there", ", ".join(map(str, found))),
+                    ("model given", ", ".join(map(str, models))),
+                ],
+                fixes=[Fix.omit("model"), "choose a new folder for the store"],
+            )
 
     def add(self, documents: Iterable[Document]) -> None:
         """Add documents; one with the identifier of an earlier document replaces it.
@@ -262,7 +294,7 @@ class DocumentIndex:
             self._opened = build_index(
                 documents,
                 self.path,
-                model=self._model,
+                model=DEFAULT_MODEL if self._model is None else self._model,
                 analyzer=self._analyzer,
                 attributes=SCHEMA,
                 store_text=True,

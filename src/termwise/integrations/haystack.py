@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from termwise.errors import MissingExtraError
-from termwise.integrations.documents import DEFAULT_MODEL, DocumentIndex, Found
+from termwise.integrations.documents import DocumentIndex, Found
 from termwise.integrations.metadata import attributes_of
 from termwise.records import Document as IndexedDocument
 from termwise.validation import check_count
@@ -64,7 +64,7 @@ class TermwiseDocumentStore:
     """
 
     def __init__(
-        self, path: str | None = None, model: str = DEFAULT_MODEL, analyzer: str | None = None
+        self, path: str | None = None, model: str | None = None, analyzer: str | None = None
     ) -> None:
         self._settings = {"path": None if path is None else str(path), "model": model, "analyzer": analyzer}
         self._documents = DocumentIndex(path, model=model, analyzer=analyzer)

@@ -10,7 +10,6 @@ from typing import Any
 from termwise.engine.allowed_documents import FilterLike
 from termwise.errors import MissingExtraError, ParameterError
 from termwise.integrations.documents import (
-    DEFAULT_MODEL,
     DocumentIndex,
     Found,
     open_documents,
@@ -125,7 +124,7 @@ class TermwiseVectorStore(VectorStore):
     Raises
     ------
     ParameterError
-        If the folder holds an index that was not written by a store.
+        If the folder holds an index that was not written by a store, or that has another model.
     TermwiseError
         If the folder cannot be used.
 
@@ -142,10 +141,11 @@ class TermwiseVectorStore(VectorStore):
         self,
         path: str | Path | None = None,
         *,
-        model: str | Path | Model = DEFAULT_MODEL,
+        model: str | Path | Model | None = None,
         analyzer: str | None = None,
     ) -> None:
         self._documents = DocumentIndex(path, model=model, analyzer=analyzer)
+        self._documents.check_model()
 
     @property
     def path(self) -> Path:
@@ -266,7 +266,7 @@ class TermwiseVectorStore(VectorStore):
         *,
         ids: Sequence[str | None] | None = None,
         path: str | Path | None = None,
-        model: str | Path | Model = DEFAULT_MODEL,
+        model: str | Path | Model | None = None,
         analyzer: str | None = None,
         **kwargs: Any,
     ) -> TermwiseVectorStore:

@@ -24,7 +24,6 @@ from termwise.filters.expressions import (
     Or,
 )
 from termwise.integrations.documents import (
-    DEFAULT_MODEL,
     DocumentIndex,
     Found,
     open_documents,
@@ -161,7 +160,7 @@ class TermwiseVectorStore(BasePydanticVectorStore):
     Raises
     ------
     ParameterError
-        If the folder holds an index that was not written by a store.
+        If the folder holds an index that was not written by a store, or that has another model.
     TermwiseError
         If the folder cannot be used.
 
@@ -184,11 +183,12 @@ class TermwiseVectorStore(BasePydanticVectorStore):
         self,
         path: str | Path | None = None,
         *,
-        model: str | Path | Model = DEFAULT_MODEL,
+        model: str | Path | Model | None = None,
         analyzer: str | None = None,
     ) -> None:
         super().__init__(stores_text=True, is_embedding_query=False)
         self._documents = DocumentIndex(path, model=model, analyzer=analyzer)
+        self._documents.check_model()
 
     @classmethod
     def class_name(cls) -> str:

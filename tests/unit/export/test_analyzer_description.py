@@ -14,7 +14,7 @@ from tests.kit_programs import JavaScriptKit
 from termwise.errors import ParameterError
 from termwise.export.analyzer_description import SUPPORTED, describe_analyzer
 from termwise.export.kit.query_kit import analyzer_of
-from termwise.export.language_steps import LANGUAGES
+from termwise.export.language_steps import LANGUAGES, SNOWBALL_LANGUAGES
 from termwise.text import Analyzer, light_stems, make_analyzer
 from termwise.text.spelling import DEVANAGARI_WHOLE
 
@@ -193,6 +193,30 @@ LETTERS = {
     "spanish": ("abcdeghilmnñoprstuzáéíóúü", [ending for _, ending, _ in light_stems.SPANISH]),
 }
 """Letters and endings of each language."""
+
+_LETTERS_OF_SNOWBALL = "".join(
+    [
+        "aábcčdđeéěfgğhiíîıjklmnñoóöőøprsșşštțţuúüűvyzžåäæâăïçõàèòŋð'’s",
+        *(chr(point) for block in ((0x3AC, 0x3CF), (0x430, 0x460), (0x561, 0x588)) for point in range(*block)),
+        *(chr(point) for block in ((0x5D0, 0x5EB), (0x901, 0x950), (0xB85, 0xBD0)) for point in range(*block)),
+    ]
+)
+
+
+@settings(max_examples=200)
+@given(st.text(_LETTERS_OF_SNOWBALL, max_size=14))
+@pytest.mark.parametrize("name", SNOWBALL_LANGUAGES)
+def test_words_of_languages_of_snowball(name: str, word: str) -> None:
+    analyzer = make_analyzer(name)
+    if name not in _programs:
+        _programs[name] = analyzer_of(json.loads(json.dumps(describe_analyzer(analyzer, snowball=True))))
+    for text in (word, word.upper()):
+        assert _programs[name].tokens(text) == analyzer.tokens(text)
+
+
+def test_only_a_kit_describes_stemmers_of_snowball() -> None:
+    with pytest.raises(ParameterError, match="cannot reproduce this analyzer"):
+        describe_analyzer(make_analyzer("swedish"))
 
 
 @pytest.mark.parametrize("name", LANGUAGES)

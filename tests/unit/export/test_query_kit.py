@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -296,6 +297,47 @@ def test_damaged_kits(tmp_path: Path, javascript: JavaScriptKit) -> None:
         QueryKit(tmp_path / "kit")
     with pytest.raises(RuntimeError, match="found termwise-query-kit 99"):
         javascript.open(tmp_path / "kit")
+    for contents in ("{", "[]", json.dumps({**manifest, "parts": [{}]})):
+        (tmp_path / "kit" / NAME).write_text(contents)
+        with pytest.raises(ValueError, match=rf"damaged: .*{NAME}"):
+            QueryKit(tmp_path / "kit")
+        with pytest.raises(RuntimeError, match=NAME):
+            javascript.open(tmp_path / "kit")
+    (tmp_path / "kit" / NAME).write_text(json.dumps(manifest))
+    vocabulary.unlink()
+    with pytest.raises(ValueError, match=r"cannot be read: .*vocabulary-1\.json: No such file"):
+        QueryKit(tmp_path / "kit")
+    with pytest.raises(RuntimeError, match=r"cannot be read: vocabulary-1\.json"):
+        javascript.open(tmp_path / "kit")
+    for program in kit_commands(tmp_path / "kit"):
+        told = subprocess.run([*program, "tea"], check=False, capture_output=True, text=True)
+        assert told.returncode == 1
+        assert "a file of the query kit cannot be read: " in told.stderr
+        assert "vocabulary-1.json" in told.stderr
+        assert told.stderr.count("\n") == 1
+    with pytest.raises(ValueError, match=rf"cannot be read: .*{NAME}"):
+        QueryKit(tmp_path / "none")
+
+
+def kit_commands(kit: Path) -> list[list[str]]:
+    """Return the command lines of both programs."""
+    node = shutil.which("node")
+    assert node is not None, "the other tests of JavaScript are skipped without it"
+    return [[sys.executable, "-I", "-S", str(kit / "query_kit.py")], [node, str(kit / "command.js")]]
+
+
+def test_a_stemmer_of_a_package(
+    tmp_path: Path, javascript: JavaScriptKit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["paketen av nya listor", "ett paket"]
+    swedish = build_index(documents(texts), tmp_path / "swedish", model="bm25", analyzer="swedish")
+    kit = check_kit(swedish, tmp_path / "kit", queries=["paketens listorna", "nya paket"])
+    assert kit.query("paketens")["parts"][0]["terms"] == {"paket": 1}
+    with pytest.raises(RuntimeError, match=r"only query_kit\.py stems swedish"):
+        javascript.open(tmp_path / "kit")
+    monkeypatch.setattr("termwise.export.kit.query_kit.metadata.version", lambda name: "3.0.1")
+    with pytest.raises(ImportError, match=r"snowballstemmer 3\.1, found 3\.0\.1: pip install"):
+        QueryKit(tmp_path / "kit")
 
 
 def test_weights_that_are_too_large(tmp_path: Path, javascript: JavaScriptKit) -> None:
@@ -315,12 +357,12 @@ def test_weights_that_are_too_large(tmp_path: Path, javascript: JavaScriptKit) -
 
 
 def test_what_cannot_be_written(tmp_path: Path, instant: Searcher) -> None:
-    swedish = build_index(documents(), tmp_path / "swedish", analyzer="swedish")
+    french = build_index(documents(), tmp_path / "french", analyzer="french")
     with pytest.raises(ParameterError, match="cannot reproduce this analyzer"):
-        write_query_kit(swedish, tmp_path / "kit")
+        write_query_kit(french, tmp_path / "kit")
     assert not (tmp_path / "kit").exists()
-    index = Index.open(swedish.index.path)
-    encoder = ExplicitWeights.of(index, swedish.analyzer, {"tea": 1.0})
+    index = Index.open(french.index.path)
+    encoder = ExplicitWeights.of(index, french.analyzer, {"tea": 1.0})
     with pytest.raises(ParameterError, match="encoder of its own"):
         write_query_kit(Searcher.of_index(index, encoder), tmp_path / "kit")
     with pytest.raises(ParameterError, match="scale"):
@@ -329,9 +371,10 @@ def test_what_cannot_be_written(tmp_path: Path, instant: Searcher) -> None:
         write_query_kit(instant, tmp_path / "kit", scales={"other": 1.0})
 
 
-def test_the_command_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [0, 1], ids=["python", "javascript"])
+def test_the_command_line(tmp_path: Path, number: int) -> None:
     write_query_kit(build_index(documents(), tmp_path / "i"), tmp_path / "kit")
-    program = [sys.executable, "-I", "-S", str(tmp_path / "kit" / "query_kit.py")]
+    program = kit_commands(tmp_path / "kit")[number]
 
     def lines(*arguments: str, given: str = "") -> list[Any]:
         done = subprocess.run(
@@ -340,9 +383,14 @@ def test_the_command_line(tmp_path: Path) -> None:
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     kit = QueryKit(tmp_path / "kit")
-    assert lines("green tea") == [kit.query("green tea")]
-    assert lines("--tokens", "Green teas") == [{"bm25": ["green", "tea"]}]
-    assert lines(given="green tea\n\ncoffee") == [kit.query(text) for text in ("green tea", "", "coffee")]
+    for found, text in (
+        (lines("green tea"), "green tea"),
+        (lines("--kit", str(tmp_path / "kit"), "coffee"), "coffee"),
+    ):
+        check_equal(found[0], kit.query(text))
+    assert lines("--tokens", "Green teas", "tea") == [{"bm25": ["green", "tea"]}, {"bm25": ["tea"]}]
+    for found, text in zip(lines(given="green tea\n\ncoffee"), ("green tea", "", "coffee"), strict=True):
+        check_equal(found, kit.query(text))
 
 
 def test_the_programs_are_small_and_in_the_package() -> None:

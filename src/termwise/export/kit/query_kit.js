@@ -37,46 +37,21 @@ export class QueryKit {
       }
       return bytes;
     };
-    const json = (bytes) => JSON.parse(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
     const bytes = await bytesOf(MANIFEST);
     let manifest;
     try {
-      manifest = json(bytes);
+      manifest = json(bytes) ?? {};
     } catch (error) {
       throw damaged(MANIFEST, error.message);
     }
     if (manifest.format !== FORMAT || manifest.version !== VERSION) {
       throw new Error(`expected ${FORMAT} ${VERSION}, found ${manifest.format} ${manifest.version}: ${MANIFEST}`);
     }
-    const loaded = new Map();
-    const load = (name) => {
-      if (!loaded.has(name)) loaded.set(name, bytesOf(name, manifest.files[name].sha256));
-      return loaded.get(name);
-    };
-    const numbers = new Map();
-    const numbering = async (name) => {
-      if (!numbers.has(name)) numbers.set(name, new Map(json(await load(name)).map((token, number) => [token, number])));
-      return numbers.get(name);
-    };
-    const analyzers = new Map();
-    const parts = [];
-    for (const part of manifest.parts) {
-      const { files } = part;
-      const key = [files.analyzer, files.pieces].join(" ");
-      if (!analyzers.has(key)) {
-        const pieces = files.pieces ? await numbering(files.pieces) : undefined;
-        analyzers.set(key, analyzerOf({ ...json(await load(files.analyzer)), pieces }));
-      }
-      const data = { analyzer: analyzers.get(key), vocabulary: await numbering(files.vocabulary) };
-      data.tokens = Array.from(data.vocabulary.keys());
-      for (const [name, size] of [["weights", 4], ["factors", 8], ["floors", 8]]) {
-        if (files[name]) data[name] = floats(await load(files[name]), size);
-      }
-      if (files.rows) data.rows = new Int8Array((await load(files.rows)).buffer);
-      if (files.shifts) data.shifts = await load(files.shifts);
-      parts.push(new Part(part, data));
+    try {
+      return new QueryKit(await partsOf(manifest, bytesOf));
+    } catch (error) {
+      throw error instanceof TypeError ? damaged(MANIFEST, error.message) : error; // all other files have checksums
     }
-    return new QueryKit(parts);
   }
 
   constructor(parts) {
@@ -93,6 +68,40 @@ export class QueryKit {
     const parts = this.parts.map((part) => part.query(text));
     return { parts, constant: parts.reduce((sum, part) => sum + (part.constant ?? 0), 0) };
   }
+}
+
+const json = (bytes) => JSON.parse(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
+
+async function partsOf(manifest, bytesOf) {
+  const loaded = new Map();
+  const load = (name) => {
+    if (!loaded.has(name)) loaded.set(name, bytesOf(name, manifest.files[name].sha256));
+    return loaded.get(name);
+  };
+  const numbers = new Map();
+  const numbering = async (name) => {
+    if (!numbers.has(name)) numbers.set(name, new Map(json(await load(name)).map((token, number) => [token, number])));
+    return numbers.get(name);
+  };
+  const analyzers = new Map();
+  const parts = [];
+  for (const part of manifest.parts) {
+    const { files } = part;
+    const key = [files.analyzer, files.pieces].join(" ");
+    if (!analyzers.has(key)) {
+      const pieces = files.pieces ? await numbering(files.pieces) : undefined;
+      analyzers.set(key, analyzerOf({ ...json(await load(files.analyzer)), pieces }));
+    }
+    const data = { analyzer: analyzers.get(key), vocabulary: await numbering(files.vocabulary) };
+    data.tokens = Array.from(data.vocabulary.keys());
+    for (const [name, size] of [["weights", 4], ["factors", 8], ["floors", 8]]) {
+      if (files[name]) data[name] = floats(await load(files[name]), size);
+    }
+    if (files.rows) data.rows = new Int8Array((await load(files.rows)).buffer);
+    if (files.shifts) data.shifts = await load(files.shifts);
+    parts.push(new Part(part, data));
+  }
+  return parts;
 }
 
 /** Little-endian floating-point numbers of 4 or 8 bytes. */
