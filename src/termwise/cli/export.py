@@ -76,10 +76,15 @@ def command(
     if folder is None:
         raise UsageError(
             "an export needs the folder of an index",
-            fixes=["termwise export DIR --to TARGET --out DIR", "termwise export --to list shows the targets"],
+            fixes=[
+                "termwise export DIR --to TARGET --out DIR",
+                "termwise export --to list shows the targets",
+            ],
         )
     if out is None:
-        raise UsageError("an export needs a folder", fixes=[f"--out {quote(str(folder) + '.' + (to or 'export'))}"])
+        raise UsageError(
+            "an export needs a folder", fixes=[f"--out {quote(str(folder) + '.' + (to or 'export'))}"]
+        )
     if since is not None:
         refuse_options(
             {"--scale": scales, "--queries": queries, "--overwrite": overwrite},

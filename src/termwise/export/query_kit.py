@@ -155,7 +155,11 @@ def _part(part: Part, files: _Files, scale: float | None) -> dict[str, Any]:
     manifest, table = index.manifest, index.term_vectors
     vocabulary = index.vocabulary
     tokens = vocabulary.tokens(np.arange(len(vocabulary)))
-    names = {"analyzer": files.add_json("analyzer", describe_analyzer(encoder.analyzer, pieces=False, snowball=True))}
+    names = {
+        "analyzer": files.add_json(
+            "analyzer", describe_analyzer(encoder.analyzer, pieces=False, snowball=True)
+        )
+    }
     if encoder.analyzer.vocabulary is not None:
         names["pieces"] = files.add_json("vocabulary", list(encoder.analyzer.vocabulary))
     names["vocabulary"] = files.add_json("vocabulary", tokens)

@@ -8,7 +8,6 @@ from termwise.export.query_kit import described_analyzers, needs_snowball
 from termwise.export.source import ExportSource
 from termwise.export.target import Statement, Target
 
-
 _EXACT = {True: "yes", False: "no", None: "untested"}
 
 
@@ -29,7 +28,12 @@ def readme(source: ExportSource, target: Target) -> str:
             "engine and says what --at means. A filter is in the form of the engine, and part of the request as it is: "
             "do not take it from users.",
         ]
-    parts += ["## Queries", _queries(source, target), "## What is exact", _table([*target.statements(source), *_linear(source)])]
+    parts += [
+        "## Queries",
+        _queries(source, target),
+        "## What is exact",
+        _table([*target.statements(source), *_linear(source)]),
+    ]
     return "\n\n".join(parts) + "\n"
 
 

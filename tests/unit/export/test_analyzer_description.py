@@ -197,8 +197,16 @@ LETTERS = {
 _LETTERS_OF_SNOWBALL = "".join(
     [
         "aábcčdđeéěfgğhiíîıjklmnñoóöőøprsșşštțţuúüűvyzžåäæâăïçõàèòŋð'’s",
-        *(chr(point) for block in ((0x3AC, 0x3CF), (0x430, 0x460), (0x561, 0x588)) for point in range(*block)),
-        *(chr(point) for block in ((0x5D0, 0x5EB), (0x901, 0x950), (0xB85, 0xBD0)) for point in range(*block)),
+        *(
+            chr(point)
+            for block in ((0x3AC, 0x3CF), (0x430, 0x460), (0x561, 0x588))
+            for point in range(*block)
+        ),
+        *(
+            chr(point)
+            for block in ((0x5D0, 0x5EB), (0x901, 0x950), (0xB85, 0xBD0))
+            for point in range(*block)
+        ),
     ]
 )
 

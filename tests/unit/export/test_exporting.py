@@ -275,7 +275,7 @@ def test_the_list_of_targets_has_every_setting(capsys: pytest.CaptureFixture[str
     assert "sqlite         SQLite" in lines
     place = lines.index("elasticsearch  Elasticsearch")
     assert lines[place + 1].split() == (
-        "--set shards=1 number of primary shards [a whole number from 1 to 1,024]".split()
+        ["--set", "shards=1", "number", "of", "primary", "shards", "[a", "whole", "number", "from", "1", "to", "1,024]"]
     )
     assert run(["export"]) == 2
     assert "--to list" in capsys.readouterr().err
@@ -294,7 +294,9 @@ def test_settings_of_an_export_of_changes(
     assert "weights there  impacts" in capsys.readouterr().err
     assert run([*changes, "--set", "weights=impacts"]) == 0
     assert "client.py" not in capsys.readouterr().err  # a file format has none
-    (file,) = (each for each in (tmp_path / "out" / "changes" / "0-1").iterdir() if "deleted" not in each.name)
+    (file,) = (
+        each for each in (tmp_path / "out" / "changes" / "0-1").iterdir() if "deleted" not in each.name
+    )
     assert all(isinstance(weight, int) for weight in json.loads(file.read_text())["vector"].values())
 
 

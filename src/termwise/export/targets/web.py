@@ -29,8 +29,7 @@ class Web(TypedSettings):
         ),
         "heading": "attribute with the title; found by its name if empty",
         "filters": (
-            "attributes that are filters, with commas between them, or none; chosen by their values if "
-            "empty"
+            "attributes that are filters, with commas between them, or none; chosen by their values if empty"
         ),
         "base": "what relative addresses are relative to, from the folder",
     }

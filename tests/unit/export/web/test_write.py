@@ -14,7 +14,7 @@ import pytest
 from tests.unit.export.web.conftest import PAGES, exported
 
 import termwise
-from termwise.errors import DataError, MissingFileError, ForeignFolderError, ParameterError, UnknownNameError
+from termwise.errors import DataError, ForeignFolderError, MissingFileError, ParameterError, UnknownNameError
 from termwise.export import ExportSource, export_changes, export_index
 from termwise.export.analyzer_description import describe_analyzer
 from termwise.export.web import write
