@@ -131,8 +131,8 @@ def check_export(
 ) -> ExportCheck:
     """Search an index and its export with the same queries, and compare the results.
 
-    Queries are encoded by the query kit of the export, and searched by its ``engine.py``, as its users do. If the export
-    has no kit, termwise encodes them.
+    Queries are encoded by the query kit of the export, and searched by its ``engine.py``, as its users do. If the
+    export has no kit, termwise encodes them.
 
     Parameters
     ----------

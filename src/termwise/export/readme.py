@@ -57,8 +57,8 @@ def _queries(source: ExportSource, target: Target) -> str:
         *(['Engine(Path(".")).search(query, 10)'] if target.engine else []),
     ]
     return (
-        f"This export has no query kit, which cannot reproduce the analyzer ({names}). termwise computes the weights of "
-        "queries from the index:\n\n```python\n" + "\n".join(lines) + "\n```"
+        f"This export has no query kit, which cannot reproduce the analyzer ({names}). termwise computes the weights "
+        "of queries from the index:\n\n```python\n" + "\n".join(lines) + "\n```"
     )
 
 

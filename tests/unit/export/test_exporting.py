@@ -275,7 +275,21 @@ def test_the_list_of_targets_has_every_setting(capsys: pytest.CaptureFixture[str
     assert "sqlite         SQLite" in lines
     place = lines.index("elasticsearch  Elasticsearch")
     assert lines[place + 1].split() == (
-        ["--set", "shards=1", "number", "of", "primary", "shards", "[a", "whole", "number", "from", "1", "to", "1,024]"]
+        [
+            "--set",
+            "shards=1",
+            "number",
+            "of",
+            "primary",
+            "shards",
+            "[a",
+            "whole",
+            "number",
+            "from",
+            "1",
+            "to",
+            "1,024]",
+        ]
     )
     assert run(["export"]) == 2
     assert "--to list" in capsys.readouterr().err

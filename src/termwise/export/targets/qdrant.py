@@ -180,8 +180,8 @@ class Qdrant(TypedSettings):
         found.append(
             untested(
                 self.title,
-                "the tests run its files with Qdrant Edge and the local mode of qdrant-client, which have the same points "
-                "and searches",
+                "the tests run its files with Qdrant Edge and the local mode of qdrant-client, which have the same "
+                "points and searches",
             )
         )
         return found
