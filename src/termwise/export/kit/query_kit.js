@@ -90,7 +90,11 @@ async function partsOf(manifest, bytesOf) {
     const key = [files.analyzer, files.pieces].join(" ");
     if (!analyzers.has(key)) {
       const pieces = files.pieces ? await numbering(files.pieces) : undefined;
-      analyzers.set(key, analyzerOf({ ...json(await load(files.analyzer)), pieces }));
+      const described = json(await load(files.analyzer));
+      if (JSON.stringify(described.steps ?? []).includes('"stem":"snowball"')) {
+        throw new Error("only query_kit.py stems this language, with the package snowballstemmer");
+      }
+      analyzers.set(key, analyzerOf({ ...described, pieces }));
     }
     const data = { analyzer: analyzers.get(key), vocabulary: await numbering(files.vocabulary) };
     data.tokens = Array.from(data.vocabulary.keys());
