@@ -99,7 +99,8 @@ class TypedSettings:
             if hint in (int, float):
                 least, most = cls._range(field.name)
                 values += f" from {least:,} to {most:,}"
-            found.append(Setting(field.name, field.default, values, cls.meanings[field.name]))
+            default: Any = field.default
+            found.append(Setting(field.name, default, values, cls.meanings[field.name]))
         return found
 
     @classmethod
