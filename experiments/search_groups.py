@@ -2,17 +2,17 @@ r"""Candidates of a mixture in a browser: vectors that are read, and what is los
 
 Question
     A page cannot read the vectors of all documents for every query. `termwise export --to web` puts similar documents
-    into groups, and a search reads those that are estimated best. How far is the ranking from that over all documents?
+    into groups, and a search reads those of the documents that are estimated best. How far is the ranking from that
+    over all documents, and how many groups are read?
 Ways
-    *all documents*: the linear form. *groups of S, read n*: the documents of the n groups of at most S documents with
-    the largest sum of the product with a centre of 96 neighbours and the best score of a document in the other parts.
-    *first n of the other parts*: the documents that a search without vectors finds first. *without vectors* and
-    *vectors alone*: one kind of part.
+    *all documents*: the linear form. *first n, D coordinates*: the groups of the n documents with the largest sum of
+    the score of the other parts and the product with the first D principal coordinates. *first n of the other parts*:
+    the documents that a search without vectors finds first. *without vectors* and *vectors alone*: one kind of part.
 Run
     ``search_groups.py INDEX COLLECTION [INDEX COLLECTION ...]``, mixtures with stored scales and BEIR folders.
 Quality
-    nDCG@10 of at most `QUERIES` queries, the overlap of ten results with those over all documents, and kilobytes of
-    vectors.
+    nDCG@10 of at most `QUERIES` queries, the overlap of ten results with those over all documents, the mean number of
+    groups, and kilobytes of vectors.
 Result
     ``results/search_groups.md`` and ``.json``.
 """
@@ -32,17 +32,19 @@ import termwise
 from termwise.engine.retrieval import score_documents
 from termwise.evaluate import evaluate
 from termwise.export import ExportSource, LinearForm
-from termwise.export.web.groups import NEIGHBOURS, grouped, window_means
+from termwise.export.web import groups
+from termwise.export.web.groups import grouped, principal_coordinates, window_means
 from termwise.records import Ranking, Run
 
 PACKAGES = ("termwise", "numpy", "ir-measures")
 QUERIES = 300
 MEASURE = "nDCG@10"
-SIZES = {8: (32, 64), 16: (16, 32, 64), 48: (8, 16)}
+COORDINATES = (8, 16, 24, 32)
+READ = (15, 20, 30)
 FIRST = (20, 50, 100)
 
 Floats = npt.NDArray[np.float64]
-Candidates = Callable[[Floats, Floats, Floats], npt.NDArray[np.int64]]
+Candidates = Callable[[Floats, Floats, Floats], tuple[npt.NDArray[np.int64], int]]
 
 
 def measured(index: Path, collection: Path, split: str) -> list[list[str]]:
@@ -61,14 +63,13 @@ def measured(index: Path, collection: Path, split: str) -> list[list[str]]:
     dense = next(part for part in source.parts if part.kind == "dense")
     vectors = dense.index.document_vectors(every)
     means, windows = window_means(vectors), np.diff(vectors.indptr)
-    parents = grouped(means, NEIGHBOURS)
-    centres = np.stack([means[members].mean(axis=0) for members in parents]).astype(np.float64)
     scored = [_scores(form, query.text, every) for query in queries]
 
     def row(name: str, candidates: Candidates, *, others: bool = True, by_vectors: bool = True) -> list[str]:
-        rankings, overlaps, read = [], [], []
+        rankings, overlaps, read, files = [], [], [], []
         for query, (other, own, vector) in zip(queries, scored, strict=True):
-            chosen = candidates(other, own, vector)
+            chosen, count = candidates(other, own, vector)
+            files.append(count)
             total = other * others + own * by_vectors
             best = chosen[np.argsort(-total[chosen], kind="stable")[:10]]
             exact = np.argsort(-(other + own), kind="stable")[:10]
@@ -80,45 +81,45 @@ def measured(index: Path, collection: Path, split: str) -> list[list[str]]:
             name,
             record.number(value, digits=4),
             f"{np.mean(overlaps):.3f}",
+            f"{np.mean(files):.1f}",
             f"{np.mean(read) / 1000:,.0f}",
         ]
 
     rows = [
-        row("all documents", lambda other, own, vector: every),
-        row("without vectors", lambda other, own, vector: every, by_vectors=False),
-        row("vectors alone", lambda other, own, vector: every, others=False),
+        row("all documents", lambda other, own, vector: (every, 0)),
+        row("without vectors", lambda other, own, vector: (every, 0), by_vectors=False),
+        row("vectors alone", lambda other, own, vector: (every, 0), others=False),
     ]
     for count in FIRST:
 
-        def first(other: Floats, own: Floats, vector: Floats, count: int = count) -> npt.NDArray[np.int64]:
-            return np.sort(np.argsort(-other, kind="stable")[:count])
+        def first(
+            other: Floats, own: Floats, vector: Floats, count: int = count
+        ) -> tuple[npt.NDArray[np.int64], int]:
+            return np.sort(np.argsort(-other, kind="stable")[:count]), 0
 
         rows.append(row(f"first {count} of the other parts", first))
-    for size, reads in SIZES.items():
-        nested = [[members[group] for group in grouped(means[members], size)] for members in parents]
-        groups = [group for each in nested for group in each]
-        owners = np.zeros(len(every), dtype=np.int64)
-        for number, group in enumerate(groups):
-            owners[group] = number
-        parent = np.repeat(np.arange(len(parents)), [len(each) for each in nested])
-        for count in reads:
+    parts = grouped(means, windows, groups.WINDOWS)
+    owners = np.zeros(len(every), dtype=np.int64)
+    for number, group in enumerate(parts):
+        owners[group] = number
+    for coordinates in COORDINATES:
+        axes, places = principal_coordinates(means, coordinates)
+        basis = axes.matrix().astype(np.float64)
+        for count in READ:
 
             def chosen(
                 other: Floats,
                 own: Floats,
                 vector: Floats,
-                groups: list[npt.NDArray[np.int64]] = groups,
-                owners: npt.NDArray[np.int64] = owners,
-                parent: npt.NDArray[np.intp] = parent,
+                basis: Floats = basis,
+                places: npt.NDArray[np.int8] = places,
                 count: int = count,
-            ) -> npt.NDArray[np.int64]:
-                estimates = np.full(len(groups), -np.inf)
-                np.maximum.at(estimates, owners, other)
-                estimates += (centres @ vector)[parent]
-                best = np.argsort(-estimates, kind="stable")[:count]
-                return np.sort(np.concatenate([groups[number] for number in best.tolist()]))
+            ) -> tuple[npt.NDArray[np.int64], int]:
+                estimates = other + places @ (basis @ vector)
+                read = np.unique(owners[np.argsort(-estimates, kind="stable")[:count]])
+                return np.sort(np.concatenate([parts[number] for number in read.tolist()])), len(read)
 
-            rows.append(row(f"groups of {size}, read {count}", chosen))
+            rows.append(row(f"first {count}, {coordinates} coordinates", chosen))
     return rows
 
 
@@ -148,13 +149,13 @@ def main(given: Sequence[str] | None = None) -> None:
     parts = [
         "# Candidates of a mixture in a browser",
         f"Made by `experiments/search_groups.py` on at most {QUERIES} queries of the split {arguments.split}. "
-        f"Groups have a centre for each {NEIGHBOURS} neighbours. Kilobytes are those of the vectors that are read.",
+        f"Groups have at most {groups.WINDOWS} windows. Kilobytes are those of the vectors that are read.",
     ]
     for index, collection in zip(arguments.pairs[::2], arguments.pairs[1::2], strict=True):
         documents = len(termwise.open(index).index)
         title = f"{index.stem}, {collection.name}, {documents:,} documents"
         tables[title] = rows = measured(index, collection, arguments.split)
-        parts += [f"## {title}", record.table(("candidates", MEASURE, "overlap", "kB"), rows)]
+        parts += [f"## {title}", record.table(("candidates", MEASURE, "overlap", "groups", "kB"), rows)]
         record.say(f"{title}: {record.seconds()} s")
     result = {
         "experiment": "search_groups",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +26,7 @@ from termwise.export.folder import read_description
 from termwise.export.kit.query_kit import SNOWBALL
 from termwise.export.linear_form import LinearForm
 from termwise.export.source import exported_source
+from termwise.export.target import Publisher
 from termwise.export.targets.registry import target_class
 from termwise.fast_dataclass import dataclass
 from termwise.filters.evaluation import as_filter
@@ -201,22 +202,20 @@ def check_export(
     form = LinearForm(source)
     kind = target_class(description["target"])
     condition, translated = None, None
-    if filter is not None:
+    if filter is not None and not issubclass(kind, Publisher):
         condition = as_filter(filter, source.schema)
         translated = kind().filter(condition, source.schema)
-    kit = _query_kit(exported / "query_kit") if (exported / "query_kit").is_dir() else form
+    elif issubclass(kind, Publisher) and (filter is not None or at is not None):
+        raise ParameterError(
+            f"{kind.title} is searched in its folder, and compared without a filter",
+            facts=[("target", kind.name)],
+            fixes=[Fix.omit("filter"), Fix.omit("at")],
+        )
     ours, theirs, native = [], [], []
-    with open_engine(exported, at) as engine:
-        held = engine.generation() if hasattr(engine, "generation") else description["generation"]
-        if held != description["generation"]:
-            raise EngineError(
-                "the engine holds another generation than the export",
-                facts=[("engine", held), ("export", description["generation"])],
-                fixes=["load the data, or the changes: client.py in the folder of the export"],
-            )
+    with _open_search(exported, at, form, description, translated) as search:
         for number, query in enumerate(asked):
             ours.append(_named(form.rank(query.text, k=k, filter=condition), query))
-            theirs.append(engine.search(kit.query(query.text), k, translated))
+            theirs.append(search(query.text, k))
             if source.is_mixture:
                 native.append(_named(source.searcher.rank(query.text, k=k, filter=condition), query))
             progress("compare", number + 1, len(asked))
@@ -344,6 +343,28 @@ def _named(ranking: Ranking, query: Query) -> Ranking:
 
 
 @contextmanager
+def _open_search(
+    folder: Path, at: str | None, form: LinearForm, description: Mapping[str, Any], condition: Any
+) -> Iterator[Callable[[str, int], list[tuple[str, float]]]]:
+    """Open the search of an export: its engine behind its query kit, or that of a folder that a site publishes."""
+    target = target_class(description["target"])()
+    if isinstance(target, Publisher):
+        with target.opened(form.source, folder) as published:
+            yield published.search
+        return
+    kit = _query_kit(folder / "query_kit") if (folder / "query_kit").is_dir() else form
+    with open_engine(folder, at) as engine:
+        held = engine.generation() if hasattr(engine, "generation") else description["generation"]
+        if held != description["generation"]:
+            raise EngineError(
+                "the engine holds another generation than the export",
+                facts=[("engine", held), ("export", description["generation"])],
+                fixes=["load the data, or the changes: client.py in the folder of the export"],
+            )
+        yield lambda text, k: engine.search(kit.query(text), k, condition)
+
+
+@contextmanager
 def open_engine(folder: Path, at: str | None) -> Iterator[Engine]:
     """Open the engine of an export, and close it at the end.
 
@@ -361,7 +382,7 @@ def open_engine(folder: Path, at: str | None) -> Iterator[Engine]:
     kind = target_class(description["target"])
     if not kind.engine:
         raise ParameterError(
-            f"{kind.title} is a file format, and no engine searches there",
+            f"no engine holds the data of {kind.title}",
             facts=[("export", folder), ("target", kind.name)],
         )
     facts = [("engine", kind.title), ("at", at or "the default of engine.py"), ("export", folder)]

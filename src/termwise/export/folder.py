@@ -42,6 +42,9 @@ from termwise.storage.file_record import digest_of
 from termwise.storage.ownership import check_names, missing_folders, read_record, remove_empty
 from termwise.storage.safe_read import is_file, path_exists, read_regular
 
+PUBLISHED = "search.json"
+"""In place of `NAME` in the search of a static site."""
+
 NAME = "export.json"
 WORK = ".export.json"
 FORMAT = "termwise-export"
@@ -182,7 +185,7 @@ class ExportFolder:
 
 
 def read_description(folder: Path) -> dict[str, Any]:
-    """Return the contents of ``export.json``.
+    """Return the contents of ``export.json``, or of the file in its place in a folder that a site publishes.
 
     Raises
     ------
@@ -190,9 +193,13 @@ def read_description(folder: Path) -> dict[str, Any]:
         If the folder holds no finished export, or the file is damaged.
     """
     file = folder / NAME
+    if not file.is_file() and (folder / PUBLISHED).is_file():
+        file = folder / PUBLISHED
     try:
         description = json.loads(read_regular(file, MOST_DESCRIPTION))
-        needed = {"target", "settings", "source", "generation", "schema", "parts", "files"}
+        needed = {"target", "source", "generation", "parts"}
+        if file.name == NAME:
+            needed |= {"settings", "schema", "files"}
         if not isinstance(description, dict) or not needed <= description.keys():
             raise ValueError("other contents")
     except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -94,12 +95,22 @@ class Target(Protocol):
         """Return a filter in the form of the target; raise `ParameterError` if it has none."""
 
 
+class TextSearch(Protocol):
+    """Search of a published folder, which encodes queries itself."""
+
+    def search(self, text: str, k: int) -> list[tuple[str, float]]:
+        """Return identifiers and scores of the best documents."""
+
+
 @runtime_checkable
 class Publisher(Protocol):
     """Target that writes a folder of its own form, in place of `Target.write`."""
 
     def publish(self, source: ExportSource, out: Path, progress: Progress) -> dict[str, Any]:
         """Write the folder, or replace what an earlier call wrote; return what was written."""
+
+    def opened(self, source: ExportSource, folder: Path) -> AbstractContextManager[TextSearch]:
+        """Search the folder that was written; raise `EngineError` if it cannot be searched."""
 
 
 def pieces(

@@ -11,17 +11,18 @@ from termwise.collection.python_docs import PYTHON, python_folder
 
 
 def test_more_groups_come_nearer_to_all_documents(tmp_path: Path) -> None:
-    from search_groups import FIRST, SIZES, measured
+    from search_groups import COORDINATES, FIRST, READ, measured
 
     documents = list(islice(open_collection(PYTHON).documents(), 2000))
     termwise.build_index(documents, tmp_path / "docs.tw", model="instant", store_text=True)
     split = next((python_folder() / "qrels").glob("*.tsv")).stem
     rows = {row[0]: row[1:] for row in measured(tmp_path / "docs.tw", python_folder(), split)}
-    assert len(rows) == 3 + len(FIRST) + sum(map(len, SIZES.values()))
+    assert len(rows) == 3 + len(FIRST) + len(COORDINATES) * len(READ)
     assert rows["all documents"][1] == "1.000"
-    assert rows["without vectors"][2] == "0"
-    overlaps = [float(rows[f"groups of 16, read {count}"][1]) for count in SIZES[16]]
-    read = [float(rows[f"groups of 16, read {count}"][2].replace(",", "")) for count in SIZES[16]]
+    assert rows["without vectors"][3] == "0"
+    ways = [rows[f"first {count}, 24 coordinates"] for count in READ]
+    overlaps = [float(way[1]) for way in ways]
+    read = [float(way[3].replace(",", "")) for way in ways]
     assert overlaps == sorted(overlaps)
     assert read == sorted(read)
-    assert read[-1] < float(rows["all documents"][2].replace(",", ""))
+    assert read[-1] < float(rows["all documents"][3].replace(",", ""))

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, ClassVar, final
 
+import numpy as np
+
 from termwise.export.source import ExportSource
 from termwise.export.web import check_source, write_web
+from termwise.export.web.node_search import NodeSearch, node_search
 from termwise.fast_dataclass import dataclass
 from termwise.progress import Progress
 from termwise.settings import TypedSettings
@@ -47,6 +51,10 @@ class Web(TypedSettings):
     def check(self, source: ExportSource) -> None:
         """Refuse what a browser cannot search; see `termwise.export.web.write_web`."""
         check_source(source)
+
+    def opened(self, source: ExportSource, folder: Path) -> AbstractContextManager[NodeSearch]:
+        """Search the folder under Node.js."""
+        return node_search(folder, source.index.doc_ids(np.arange(len(source), dtype=np.int64)))
 
     def publish(self, source: ExportSource, out: Path, progress: Progress) -> dict[str, Any]:
         """Write the folder, or replace the search in it."""

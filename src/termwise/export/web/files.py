@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, final
 
 from termwise.errors import ForeignFolderError
+from termwise.export.folder import PUBLISHED as MANIFEST
 from termwise.export.folder import storage_errors
 from termwise.fixes import Code, Fix
 from termwise.storage.atomic_file import sync_folder, write_bytes_whole
 from termwise.storage.ownership import check_names
 
-MANIFEST = "search.json"
 SCRIPT = "termwise-search.js"
 
 _NAMED_BY_CONTENT = re.compile(r"[a-z]+-[0-9a-f]{12}\.(?:bin|js)")

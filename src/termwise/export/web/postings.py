@@ -1,36 +1,27 @@
-"""Postings of a part with term weights, in shards of neighbouring terms.
+"""Postings of a part with term weights.
 
-A shard has whole terms, in the order of their UTF-16 units, which is that of JavaScript. Its header has the terms,
-their numbers of documents, and what else a query needs; then come the documents of all terms, as the distance from the
-last one minus 1 in groups of 7 bits, and their impacts.
+The header of a section has the terms, their numbers of documents, and what else a query needs; then come the documents
+of all terms, as the distance from the last one minus 1 in groups of 7 bits, and their impacts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.export.source import ExportPart, ExportSource
-from termwise.export.web.files import SearchFiles, short_names
+from termwise.export.web.files import SearchFiles
+from termwise.export.web.terms import Entries
 from termwise.index.reader import ImpactRows
 from termwise.progress import Progress
 
-SHARD = 8192
-"""Bytes of a shard before compression, unless a term has more."""
 
-
-def utf16_key(string: str) -> bytes:
-    """Return the key of the order in which JavaScript sorts strings."""
-    return string.encode("utf-16-be", "surrogatepass")
-
-
-def write_postings(
+def postings_of(
     files: SearchFiles, source: ExportSource, number: int, progress: Progress
-) -> dict[str, Any]:
-    """Write the shards of a part, and the biases of the documents; return their description."""
+) -> tuple[Entries, dict[str, Any]]:
+    """Return the postings of a part, and its description; write the biases of the documents."""
     part = source.parts[number]
     index = part.index
     terms, owners, impacts, biases = _columns(source, number, progress)
@@ -40,25 +31,21 @@ def write_postings(
     owners, impacts = owners[order], impacts[order]
     used = np.flatnonzero(counts)
     tokens = part.index.vocabulary.tokens(used.astype(np.int64))
-    places = sorted(range(len(used)), key=lambda place: utf16_key(tokens[place]))
     width = 1 if int(impacts.max(initial=0)) < 1 << 8 else 4
     extra = _numbers_of_terms(part, used)
-    firsts, names = [], []
-    for shard in _shards(places, tokens, counts[used], width):
+
+    def section(places: list[int]) -> tuple[dict[str, Any], bytes]:
         header: dict[str, Any] = {
-            "terms": [tokens[place] for place in shard],
-            "counts": [int(counts[used[place]]) for place in shard],
-            **{name: [values[place] for place in shard] for name, values in extra.items()},
+            "terms": [tokens[place] for place in places],
+            "counts": [int(counts[used[place]]) for place in places],
+            **{name: [values[place] for place in places] for name, values in extra.items()},
         }
-        slices = [slice(int(starts[used[place]]), int(starts[used[place] + 1])) for place in shard]
+        slices = [slice(int(starts[used[place]]), int(starts[used[place] + 1])) for place in places]
         gaps = b"".join(_gaps(owners[each]) for each in slices)
-        weights = b"".join(impacts[each].astype(f"<u{width}").tobytes() for each in slices)
-        firsts.append(header["terms"][0])
-        names.append(files.add_shard("terms", header, gaps, weights))
-        progress(f"{part.name}: write postings", len(names), None)
+        return header, gaps + b"".join(impacts[each].astype(f"<u{width}").tobytes() for each in slices)
+
     quantiser = index.manifest.quantiser
     described: dict[str, Any] = {
-        "terms": {"firsts": firsts, "files": short_names(names)},
         "width": width,
         "scale": quantiser.scale,
         "biasBits": None,
@@ -70,7 +57,7 @@ def write_postings(
             "bias": files.add_shard("bias", {}, biases.astype("<u4").tobytes()),
             "backgroundFloor": float(index.floors[-1]) if len(index.floors) > index.manifest.terms else 0.0,
         }
-    return described
+    return Entries(tokens, (counts[used] * (width + 2)).tolist(), section), described
 
 
 def _columns(
@@ -102,23 +89,6 @@ def _numbers_of_terms(part: ExportPart, used: npt.NDArray[np.intp]) -> dict[str,
     if len(index.floors):
         found["floors"] = index.floors[used].tolist()
     return found
-
-
-def _shards(
-    places: list[int], tokens: list[str], counts: npt.NDArray[np.intp], width: int
-) -> Iterator[list[int]]:
-    """Cut sorted terms into shards of at most `SHARD` bytes, or of one term."""
-    shard: list[int] = []
-    size = 0
-    for place in places:
-        needed = len(tokens[place]) + 8 + int(counts[place]) * (width + 2)
-        if shard and size + needed > SHARD:
-            yield shard
-            shard, size = [], 0
-        shard.append(place)
-        size += needed
-    if shard:
-        yield shard
 
 
 def _gaps(documents: npt.NDArray[np.uint32]) -> bytes:

@@ -31,9 +31,7 @@ _ONLY_FOR_TOKENIZERS = {
 
 _ONLY_FOR_STEMMERS = {"english": ("englishStem", "narrow"), "porter": ("porterStem", "narrow")}
 
-_ONLY_FOR_VECTORS = ("VectorsPart", "Groups")
-
-_ONLY_FOR_PIECES = ("Pieces",)
+_ONLY_FOR_VECTORS = ("VectorsPart", "Vectors", "rows")
 
 
 def element_script() -> bytes:
@@ -41,14 +39,8 @@ def element_script() -> bytes:
     return _written(_read("web", "script", "termwise-search.js"), ())
 
 
-def worker_script(*, vectors: bool, pieces: bool) -> bytes:
-    """Return the script of the worker, for indexes with vectors, or with words that are split into pieces."""
-    left_out = (*(() if vectors else _ONLY_FOR_VECTORS), *(() if pieces else _ONLY_FOR_PIECES))
-    return _written(_read("web", "script", "worker.js"), left_out)
-
-
-def analyzer_script(descriptions: Iterable[Mapping[str, Any]]) -> bytes:
-    """Return the analyzers of the query kit that some descriptions need."""
+def worker_script(descriptions: Iterable[Mapping[str, Any]], *, vectors: bool) -> bytes:
+    """Return the analyzers of the query kit that some descriptions need, and the worker, for an index with vectors."""
     needed: set[str] = set()
     for description in descriptions:
         if description["kind"] == "pieces":
@@ -58,7 +50,8 @@ def analyzer_script(descriptions: Iterable[Mapping[str, Any]]) -> bytes:
         for step in _all_steps(description["steps"]):
             needed.update(_ONLY_FOR_STEMMERS.get(step.get("stem", ""), ()))
     optional = {"Pieces"}.union(*_ONLY_FOR_TOKENIZERS.values(), *_ONLY_FOR_STEMMERS.values())
-    return _written(_read("kit", "analyzers.js"), optional - needed)
+    analyzers = _written(_read("kit", "analyzers.js"), optional - needed)
+    return analyzers + _written(_read("web", "script", "worker.js"), () if vectors else _ONLY_FOR_VECTORS)
 
 
 def _all_steps(steps: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

@@ -1,23 +1,20 @@
-"""Titles, links and texts of the results, in shards of neighbouring documents."""
+"""Titles, links and texts of the results."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from string import Formatter
-from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from termwise.errors import DataError, ParameterError, UnknownNameError
 from termwise.export.source import ExportSource
-from termwise.export.web.files import SearchFiles, short_names
 from termwise.fixes import Fix
 from termwise.index.field_texts import unpack
-from termwise.progress import Progress
 from termwise.records import AttributeValue, join_fields
-
-SHARD = 12_000
-"""Characters of the texts of a shard, unless one text has more."""
 
 LONGEST = 100_000
 """Characters of a text that are written; snippets are taken from them."""
@@ -128,36 +125,16 @@ class Links:
             first, rest = (line, [after]) if after and len(line) <= LONGEST_TITLE else ("", [stored])
         return first.strip() or doc_id, join_fields(rest).strip()
 
-
-def write_texts(files: SearchFiles, source: ExportSource, links: Links, progress: Progress) -> dict[str, Any]:
-    """Write titles, addresses and texts in shards; return their description."""
-    starts, names = [], []
-    for start, shard in _shards(source, links, progress):
-        starts.append(start)
-        names.append(files.add_json("texts", shard))
-    return {"starts": starts, "files": short_names(names)}
-
-
-def _shards(
-    source: ExportSource, links: Links, progress: Progress
-) -> Iterator[tuple[int, list[tuple[str, str, str]]]]:
-    shard: list[tuple[str, str, str]] = []
-    start = size = 0
-    for batch in source.batches():
-        stored = source.index.store.texts(batch.positions) if source.has_texts else [""] * len(batch)
-        for position, doc_id, text, attributes in zip(
-            batch.positions.tolist(), batch.doc_ids, stored, batch.attributes, strict=True
-        ):
-            title, body = links.title_and_body(doc_id, text or "", attributes)
-            body = body[:LONGEST]
-            if shard and size + len(body) > SHARD:
-                yield start, shard
-                shard, size, start = [], 0, position
-            shard.append((title, links.address(doc_id, attributes), body))
-            size += len(body)
-        progress("write texts", int(batch.positions[-1]) + 1, len(source))
-    if shard:
-        yield start, shard
+    def texts(self, source: ExportSource, ordinals: npt.NDArray[np.int64]) -> list[tuple[str, str, str]]:
+        """Return titles, addresses and texts of documents."""
+        ids = source.index.store.ids(ordinals)
+        stored = source.index.store.texts(ordinals)
+        attributes = source.searcher.backend.attribute_index.attributes(ordinals)
+        rows = []
+        for doc_id, text, values in zip(ids, stored, attributes, strict=True):
+            title, body = self.title_and_body(doc_id, text or "", values)
+            rows.append((title, self.address(doc_id, values), body[:LONGEST]))
+        return rows
 
 
 def _names_in(pattern: str) -> list[str]:

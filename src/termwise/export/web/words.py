@@ -1,4 +1,4 @@
-"""Words of the texts with their terms, for typos and unfinished words; pieces of words, for analyzers that use them.
+"""Words of the texts with their terms, for typos and unfinished words; the vocabulary of analyzers of word pieces.
 
 A mistyped word is compared with the words of the texts, not with stems. An analyzer that is not a `WordAnalyzer` can
 change a word by its neighbours, and an index without texts has no words: then the terms themselves stand for them.
@@ -7,21 +7,21 @@ change a word by its neighbours, and an index without texts has no words: then t
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from os.path import commonprefix
 from typing import Any
 
 import numpy as np
 
 from termwise.export.source import ExportPart, ExportSource
 from termwise.export.web.files import SearchFiles, short_names
-from termwise.export.web.postings import utf16_key
+from termwise.export.web.terms import utf16_key
 from termwise.progress import Progress
 from termwise.text import WordAnalyzer
 
 SHARD = 1000
 """Words of a shard."""
-
-PIECES = 400
-"""Word pieces of a shard."""
 
 LONGEST = 100
 """Characters of the longest word; longer ones are data."""
@@ -58,12 +58,22 @@ def write_words(
     return {"firsts": firsts, "files": short_names(names)}
 
 
-def write_pieces(files: SearchFiles, pieces: list[str]) -> dict[str, Any]:
-    """Write the vocabulary of an analyzer of word pieces in shards; return their description."""
+def folded(pieces: Sequence[str]) -> list[str]:
+    """Return sorted strings without what each has in common with the one before it.
+
+    In place of it is a character: the one at the number of its UTF-16 units from ``0`` on.
+
+    Examples
+    --------
+    >>> folded(["bee", "ant", "beech"])
+    ['0ant', '0bee', '3ch']
+    """
     ordered = sorted(pieces, key=utf16_key)
-    shards = [ordered[first : first + PIECES] for first in range(0, len(ordered), PIECES)]
-    names = [files.add_shard("pieces", shard) for shard in shards]
-    return {"firsts": [shard[0] for shard in shards], "files": short_names(names)}
+    commons = [commonprefix(pair) for pair in pairwise(["", *ordered])]  # noqa: RUF071 (no paths)
+    return [
+        chr(48 + len(utf16_key(common)) // 2) + piece[len(common) :]
+        for piece, common in zip(ordered, commons, strict=True)
+    ]
 
 
 def _words_of(

@@ -14,18 +14,19 @@ from termwise.export.analyzer_description import describe_analyzer
 from termwise.export.source import ExportPart, ExportSource
 from termwise.export.web.attributes import filter_fields, write_filters
 from termwise.export.web.files import SearchFiles
-from termwise.export.web.groups import write_groups, write_table
-from termwise.export.web.postings import write_postings
-from termwise.export.web.scripts import analyzer_script, element_script, worker_script
-from termwise.export.web.texts import Links, write_texts
-from termwise.export.web.words import write_pieces, write_words
+from termwise.export.web.groups import frequent_terms, table_of, write_groups
+from termwise.export.web.postings import postings_of
+from termwise.export.web.scripts import element_script, worker_script
+from termwise.export.web.terms import Entries, sections, write_terms
+from termwise.export.web.texts import Links
+from termwise.export.web.words import folded, write_words
 from termwise.fixes import Fix
 from termwise.kernels.retrieval import max_score
 from termwise.progress import Progress, no_progress
 from termwise.text.analyzer import unknown_token
 
 FORMAT = "termwise-web"
-VERSION = 1
+VERSION = 2
 
 MOST_DOCUMENTS = 100_000
 """Largest number of documents. All postings of a word are fetched, and sums are kept for each document."""
@@ -100,21 +101,40 @@ def write_web(
     check_source(source)
     links = Links.of(source, url, title)
     fields = filter_fields(source, filters, {links.url, links.title})
-    analyzers = [describe_analyzer(part.part.backend.encoder.analyzer, pieces=False) for part in source.parts]
+    analyzers: list[dict[str, Any]] = []
+    owners: list[int] = []
+    for part in source.parts:
+        analyzer = part.part.backend.encoder.analyzer
+        described = describe_analyzer(analyzer, pieces=False)
+        if analyzer.vocabulary is not None:
+            described["pieces"] = folded(list(analyzer.vocabulary))
+        if described not in analyzers:
+            analyzers.append(described)
+        owners.append(analyzers.index(described))
     files = SearchFiles(Path(out))
-    parts = []
-    for number, analyzer in enumerate(analyzers):
-        described = _part(files, source, number, progress)
-        parts.append({**described, "analyzer": files.add_json("analyzer", analyzer)})
+    entries, frequent, parts = [], [], []
+    for number, owner in enumerate(owners):
+        own, first, described = _part(files, source, number, progress)
+        entries.append(own)
+        frequent.append(first)
+        parts.append({**described, "analyzer": owner})
     dense = [part for part in source.parts if part.kind == "dense"]
-    has_pieces = any("pieces" in described for described in parts)
     described_filters = write_filters(files, source, fields, chosen=filters is not None, progress=progress)
+    groups, numbers, vectors = write_groups(files, source, links, dense, progress)
+    header, rows = sections(entries, frequent, len(numbers))
     index = {
         "documents": len(source),
         "mixture": source.is_mixture,
         "parts": parts,
-        "vectors": write_groups(files, source, dense, progress) if dense else None,
-        "texts": write_texts(files, source, links, progress),
+        "terms": write_terms(
+            files,
+            entries,
+            [{own.terms[place] for place in first} for own, first in zip(entries, frequent, strict=True)],
+            progress,
+        ),
+        "frequent": header,
+        "groups": groups,
+        "vectors": vectors,
         "filters": described_filters,
     }
     manifest = {
@@ -122,9 +142,13 @@ def write_web(
         "version": VERSION,
         "written_by": f"termwise {__version__}",
         "base": base,
-        "index": files.add_json("index", index),
-        "worker": files.add("worker", worker_script(vectors=bool(dense), pieces=has_pieces), "js"),
-        "kit": files.add("kit", analyzer_script(analyzers), "js"),
+        "target": "web",
+        "source": source.identity,
+        "generation": source.generation,
+        "parts": [{"name": part.name, "scale": part.scale} for part in source.parts],
+        "index": files.add_shard("index", index, numbers, rows),
+        "analyzers": files.add_json("analyzers", analyzers),
+        "worker": files.add("worker", worker_script(analyzers, vectors=bool(dense)), "js"),
     }
     files.finish(element_script(), manifest)
     return WebSearch(
@@ -164,26 +188,26 @@ def check_source(source: ExportSource) -> None:
             )
 
 
-def _part(files: SearchFiles, source: ExportSource, number: int, progress: Progress) -> dict[str, Any]:
+def _part(
+    files: SearchFiles, source: ExportSource, number: int, progress: Progress
+) -> tuple[Entries, list[int], dict[str, Any]]:
+    """Return the entries of a part, the places of the frequent ones, and its description."""
     part = source.parts[number]
-    analyzer = part.part.backend.encoder.analyzer
     described: dict[str, Any] = {
         "name": part.name,
-        "kind": "terms" if part.kind == "sparse" else "table",
         "weight": part.part.weight if source.is_mixture else 1,
         "deviation": part.scale or 1,
         "weighting": query_weighting_of(part.index),
-        "unknown": unknown_token(analyzer),
+        "unknown": unknown_token(part.part.backend.encoder.analyzer),
     }
-    if analyzer.vocabulary is not None:
-        described["pieces"] = write_pieces(files, list(analyzer.vocabulary))
     if part.kind == "dense":
-        return described | write_table(files, part, progress)
-    described |= write_postings(files, source, number, progress)
-    described |= {"limit": max_score(len(source))}
+        entries, own = table_of(part)
+        return entries, frequent_terms(source, part, entries), described | own
+    entries, own = postings_of(files, source, number, progress)
+    described |= own | {"limit": max_score(len(source))}
     if _has_whole_words(part):
         described["words"] = write_words(files, source, part, progress)
-    return described
+    return entries, [], described
 
 
 def _has_whole_words(part: ExportPart) -> bool:

@@ -6,14 +6,13 @@ const { folder, queries } = JSON.parse(await readFile("/dev/stdin", "utf8"));
 const manifest = JSON.parse(await readFile(`${folder}/search.json`, "utf8"));
 const load = (name) => import(pathToFileURL(`${folder}/${name}`).href);
 const { Search, edits, mostEdits, queryScale, rint, passage } = await load(manifest.worker);
-const { analyzerOf } = await load(manifest.kit);
 const reads = [];
 const read = (name) => {
   reads.push(name);
   return readFile(`${folder}/${name}`);
 };
 const functions = { edits, mostEdits, queryScale, rint, passage: (t, marks, weights, n) => passage(t, marks, new Map(weights), n) };
-const search = await Search.open(read, manifest.index, analyzerOf);
+const search = await Search.open(read, manifest);
 const answers = [];
 for (const { call, text, options, complete } of queries) {
   const before = reads.length;

@@ -235,6 +235,21 @@ def test_a_person_types_corrects_and_asks_why(browser: webdriver.Chrome, site: S
     box.no_errors()
 
 
+def test_more_results_are_offered_once_there_are_some(browser: webdriver.Chrome, site: Site) -> None:
+    box = Box(browser, site.page("python.html", PYTHON))
+    script = """
+        const [root, done] = arguments;
+        const [panel, more] = [root.querySelector(".panel"), root.querySelector(".panel > button")];
+        const seen = [];
+        new MutationObserver(() => panel.hidden || seen.push(more.hidden)).observe(panel, { attributes: true });
+        const wait = () => (root.querySelector("li") ? done([...seen, more.hidden]) : setTimeout(wait, 20));
+        root.querySelector("input").value = "list";
+        root.querySelector("form").requestSubmit();
+        wait();
+    """
+    assert browser.execute_async_script(script, box.root) == [True, False]
+
+
 def test_the_keyboard_is_enough(browser: webdriver.Chrome, site: Site) -> None:
     box = Box(browser, site.page("index.html", ONE_LINE.format("")))
     browser.find_element(By.TAG_NAME, "body").send_keys("/")
@@ -287,7 +302,7 @@ def test_markup_in_documents_is_text(browser: webdriver.Chrome, site: Site) -> N
 
 def test_a_missing_file_is_reported_and_read_again(browser: webdriver.Chrome, site: Site) -> None:
     hidden = [
-        (path, path.with_name(f"hidden-{path.name}")) for path in (site.folder / "search").glob("texts-*")
+        (path, path.with_name(f"hidden-{path.name}")) for path in (site.folder / "search").glob("documents-*")
     ]
     for path, other in hidden:
         path.rename(other)

@@ -17,9 +17,10 @@ import termwise
 from termwise.errors import DataError, ForeignFolderError, MissingFileError, ParameterError, UnknownNameError
 from termwise.export import ExportSource, export_changes, export_index
 from termwise.export.analyzer_description import describe_analyzer
-from termwise.export.web import write
-from termwise.export.web.groups import grouped
-from termwise.export.web.scripts import MOST_BYTES, analyzer_script, element_script, worker_script
+from termwise.export.web import terms, write
+from termwise.export.web.groups import LEVELS, grouped, principal_coordinates
+from termwise.export.web.scripts import MOST_BYTES, element_script, worker_script
+from termwise.export.web.terms import Entries, sections
 from termwise.text import make_analyzer
 
 
@@ -30,8 +31,9 @@ def built(folder: Path, documents: Sequence[termwise.Document] = PAGES, **option
     return index
 
 
-def unzipped(folder: Path, kind: str) -> list[Any]:
-    return [json.loads(gzip.decompress(path.read_bytes())) for path in sorted(folder.glob(f"{kind}-*.bin"))]
+def texts_in(folder: Path) -> list[Any]:
+    shards = [gzip.decompress(path.read_bytes()) for path in sorted(folder.glob("documents-*.bin"))]
+    return [json.loads(shard[4 : 4 + int.from_bytes(shard[:4], "little")])["texts"] for shard in shards]
 
 
 def test_names_of_files_follow_their_contents(tmp_path: Path) -> None:
@@ -53,7 +55,7 @@ def test_another_export_replaces_the_search_and_removes_its_old_files(tmp_path: 
     folder = exported(built(tmp_path, PAGES[:3], overwrite=True), folder)
     after = {path.name for path in folder.iterdir()}
     manifest = json.loads((folder / "search.json").read_text())
-    assert {manifest["index"], manifest["worker"], manifest["kit"]} <= after
+    assert {manifest["index"], manifest["worker"], manifest["analyzers"]} <= after
     assert before - after, "some files are gone"
     assert not [name for name in after if name.endswith(".part")]
     exported_alone = exported(tmp_path / "docs.tw", tmp_path / "alone")
@@ -78,17 +80,17 @@ def test_titles_and_addresses_have_defaults_and_settings(tmp_path: Path) -> None
         termwise.Document("b", "A text of one line", {"link": "https://example.org/b", "name": "B"}),
     ]
     folder = exported(built(tmp_path, documents), tmp_path / "search")
-    assert unzipped(folder, "texts") == [
+    assert texts_in(folder) == [
         [["The name", "/a/", "First line\nand more"], ["B", "https://example.org/b", "A text of one line"]]
     ]
     folder = exported(tmp_path / "docs.tw", tmp_path / "search", url="docs/{doc_id}.html?from={link}")
-    assert [each[1] for each in unzipped(folder, "texts")[0]] == [
+    assert [each[1] for each in texts_in(folder)[0]] == [
         "docs/a.html?from=/a/",
         "docs/b.html?from=https://example.org/b",
     ]
     plain = [document._replace(attributes={}) for document in documents]
     folder = exported(built(tmp_path, plain, overwrite=True), tmp_path / "search", url="{doc_id}")
-    assert unzipped(folder, "texts") == [[["First line", "a", "and more"], ["b", "b", "A text of one line"]]]
+    assert texts_in(folder) == [[["First line", "a", "and more"], ["b", "b", "A text of one line"]]]
 
 
 def test_fields_with_weights_give_title_and_text(tmp_path: Path) -> None:
@@ -102,7 +104,7 @@ def test_fields_with_weights_give_title_and_text(tmp_path: Path) -> None:
         source, tmp_path / "docs.tw", model="bm25", store_text=True, fields={"title": 3, "text": 1}
     )
     folder = exported(tmp_path / "docs.tw", tmp_path / "search")
-    assert unzipped(folder, "texts") == [[["Bees", "x/1", "Workers collect nectar."], ["x/2", "x/2", "Ants"]]]
+    assert texts_in(folder) == [[["Bees", "x/1", "Workers collect nectar."], ["x/2", "x/2", "Ants"]]]
 
 
 def test_documents_without_addresses_are_refused_with_ways_out(tmp_path: Path) -> None:
@@ -193,11 +195,7 @@ def test_all_scripts_together_are_short(name: str) -> None:
     words = describe_analyzer(make_analyzer(name))
     pieces = describe_analyzer(WordPieceAnalyzer.shipped(), pieces=False)
     for descriptions in ([words], [words, pieces]):
-        scripts = (
-            element_script(),
-            worker_script(vectors=len(descriptions) > 1, pieces=len(descriptions) > 1),
-            analyzer_script(descriptions),
-        )
+        scripts = (element_script(), worker_script(descriptions, vectors=len(descriptions) > 1))
         assert sum(map(len, scripts)) < MOST_BYTES
         assert b"https:" not in b"".join(scripts).replace(b"https?:", b""), "no address of another site"
 
@@ -208,13 +206,40 @@ def test_groups_hold_all_documents_once_and_similar_ones_together() -> None:
     vectors = np.concatenate([centre + generator.normal(size=(30, 16)) for centre in centres]).astype(
         np.float32
     )
-    groups = grouped(vectors, 30)
+    sizes = np.ones(240, dtype=np.int64)
+    groups = grouped(vectors, sizes, 30)
     assert sorted(np.concatenate(groups).tolist()) == list(range(240))
     assert all(15 <= len(group) <= 30 for group in groups)
     pure = [len(set((group // 30).tolist())) for group in groups]
     by_chance = [len(set((generator.permutation(240)[:30] // 30).tolist())) for _ in range(20)]
     assert np.mean(pure) < 0.4 * np.mean(by_chance)
-    assert [len(group) for group in grouped(np.zeros((5, 4), dtype=np.float32), 2)] == [2, 1, 2]
+    same = np.zeros((5, 4), dtype=np.float32)
+    assert [len(group) for group in grouped(same, sizes[:5], 2)] == [2, 1, 2]
+    assert [group.tolist() for group in grouped(same, np.array([1, 1, 9, 1, 1]), 3)] == [[0, 1], [2], [3, 4]]
+
+
+def test_principal_coordinates_estimate_products_but_for_a_constant() -> None:
+    generator = np.random.default_rng(0)
+    plane = generator.normal(size=(2, 16))
+    vectors = (3 + generator.normal(size=(500, 2)) @ plane).astype(np.float32)
+    axes, coordinates = principal_coordinates(vectors)
+    assert coordinates.shape == (500, 16)
+    assert int(np.abs(coordinates).max()) == LEVELS
+    query = generator.normal(size=16).astype(np.float32)
+    estimates = coordinates @ (axes.matrix() @ query)
+    assert np.corrcoef(estimates, vectors @ query)[0, 1] > 0.98
+
+
+def test_a_term_of_two_parts_is_in_one_shard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terms, "SHARD", 30)
+    parts = [
+        Entries(["b", "a", "c"], [9, 9, 9], lambda places: ({}, b"")),
+        Entries(["b", "d"], [9, 9], lambda places: ({}, b"")),
+    ]
+    assert list(terms._shards(parts, [set(), set()])) == [[(0, 1)], [(0, 0), (1, 0)], [(0, 2)], [(1, 1)]]
+    assert list(terms._shards(parts, [set(), {"b"}])) == [[(0, 1)], [(0, 0)], [(0, 2)], [(1, 1)]]
+    header, body = sections([Entries(["a"], [1], lambda places: ({"at": places}, b"xy"))] * 2, [[0], []], 4)
+    assert (header, body) == ([({"at": [0]}, 4, 6), ({"at": []}, 6, 8)], b"xyxy")
 
 
 def test_the_source_gives_the_size_that_is_reported(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
 //
 // The box stands where the script stands, or in each <termwise-search> element of the page.
 
-const VERSION = 1;
+const VERSION = 2;
 const HERE = import.meta.url;
 const WAIT = 120; // milliseconds from a key to a search
 
@@ -72,6 +72,7 @@ class TermwiseSearch extends HTMLElement {
     this.choices = make("details", { hidden: "", toggle: () => this.search(this.unfinished) }, make("summary", {}, "Filters"));
     this.list = make("ol", { "aria-label": "Results" });
     this.more = button("More results", () => this.search(this.unfinished, this.shown + this.size));
+    this.more.hidden = true;
     this.panel = make("div", { class: "panel", hidden: "" }, this.status, this.alert, this.words, this.choices, this.list, this.more);
     root.append(make("form", { role: "search", submit }, make("label", { for: "q" }, name), this.input, make("button", {}, name)), this.panel);
     this.addEventListener("keydown", (event) => this.key(event));

@@ -1,9 +1,11 @@
-// Search in the files of `termwise export --to web`: a web worker. Tests import it under Node.
+// Search in the files of `termwise export --to web`: a web worker. Tests import it under Node. The export writes the
+// analyzers of the query kit before it, in the same file.
 //
 // A data file is a gzip stream of JSON, or of a shard: the length of a header, the header as JSON, and numbers.
 // Sums are whole numbers below 2 ** 53, as in termwise, so the order of additions does not matter.
 
 const MOST_TERMS = 5; // similar terms of a word, and terms that complete a word
+const READ = 2; // documents whose groups are read for the vectors of one result
 
 /** Files of the folder, each read once. `read(name)` returns the bytes of a file. What fails can be read again. */
 class Files {
@@ -45,22 +47,10 @@ function lastUpTo(values, value) {
   return (next < 0 ? values.length : next) - 1;
 }
 
-/** Entries of sorted strings in several files; `firsts` has the first string of each. The order is that of UTF-16. */
+/** Files with neighbouring strings; `firsts` has the first string of each. The order is that of UTF-16. */
 class Shards {
   constructor(files, kind, { firsts, files: hashes }, decode) {
     Object.assign(this, { firsts, open: (place) => files.open(named(kind, hashes[place]), decode) });
-  }
-
-  /** Map of those strings that have an entry. */
-  async entries(strings) {
-    const found = new Map();
-    const find = async (string) => {
-      const place = lastUpTo(this.firsts, string);
-      const entry = place >= 0 && (await this.open(place)).get(string);
-      if (entry) found.set(string, entry);
-    };
-    await Promise.all(strings.map(find));
-    return found;
   }
 
   /** Shards that can have strings with a prefix. */
@@ -71,29 +61,10 @@ class Shards {
   }
 }
 
-/** Pieces of words in files, which are read before a text is split. */
-class Pieces {
-  constructor(shards) {
-    Object.assign(this, { shards, read: new Map(), missing: new Set() });
-  }
-
-  /** Whether there is a piece; a piece whose file was not read is taken to be there, and the file is noted. */
-  has(piece) {
-    const place = lastUpTo(this.shards.firsts, piece);
-    if (place >= 0 && !this.read.has(place)) this.missing.add(place);
-    return this.read.get(place)?.has(piece) ?? place >= 0;
-  }
-
-  async prepare(analyzer, text) {
-    for (;;) {
-      analyzer.words.clear(); // splits of words that were made with files missing
-      analyzer.tokens(text);
-      if (!this.missing.size) return;
-      const open = async (place) => this.read.set(place, await this.shards.open(place));
-      await Promise.all(Array.from(this.missing, open));
-      this.missing.clear();
-    }
-  }
+/** Strings of a file in which each begins with so many characters of the one before as its first character says. */
+function unfolded(strings) {
+  let last = "";
+  return strings.map((each) => (last = last.slice(0, each.charCodeAt(0) - 48) + each.slice(1)));
 }
 
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
@@ -125,13 +96,24 @@ const units = (weight, scale) => Math.max(1, rint(weight / scale));
 
 /** One index: its analyzer, and the weights of the tokens of a query. */
 class Part {
-  constructor(record, analyzer, files, decode) {
-    Object.assign(this, record, { analyzer, files, shards: new Shards(files, record.kind, record.terms, decode) });
+  constructor(record, number, analyzer, files) {
+    Object.assign(this, record, { number, analyzer, files });
   }
 
-  async tokens(text) {
-    await this.analyzer.pieces?.prepare(this.analyzer, text);
+  tokens(text) {
     return this.analyzer.tokens(text).filter((token) => token !== this.unknown);
+  }
+
+  /** Map of those terms that have an entry: one of the `frequent` ones, or one in a shard. */
+  async entries(terms) {
+    const found = new Map();
+    const find = async (term) => {
+      const place = lastUpTo(this.shards.firsts, term);
+      const entry = this.frequent.get(term) ?? (place >= 0 && (await this.shards.open(place))[this.number].get(term));
+      if (entry) found.set(term, entry);
+    };
+    await Promise.all(terms.map(find));
+    return found;
   }
 
   /** Tokens of a text with their places; in place of pieces, whole words. */
@@ -145,9 +127,9 @@ class Part {
   /** Query: terms with their weights in `units`. `added` has terms for mistyped and unfinished words. */
   async query(text, added) {
     const counts = new Map();
-    for (const token of await this.tokens(text)) counts.set(token, (counts.get(token) ?? 0) + 1);
+    for (const token of this.tokens(text)) counts.set(token, (counts.get(token) ?? 0) + 1);
     const wanted = [...counts].map(([term, count]) => ({ term, count, share: 1, origin: "exact" })).concat(added);
-    const entries = await this.shards.entries(wanted.map(({ term }) => term));
+    const entries = await this.entries(wanted.map(({ term }) => term));
     const found = new Map();
     for (const { term, count, share, origin, typed } of wanted) {
       const entry = entries.get(term);
@@ -181,11 +163,15 @@ class Part {
 
 /** Term weights: the score of a document is a sum over its postings. */
 class TermsPart extends Part {
-  constructor(record, analyzer, files) {
-    super(record, analyzer, files, (header, body) => postings(header, body, record.width));
+  constructor(record, number, analyzer, files) {
+    super(record, number, analyzer, files);
     this.words = record.words && new Shards(files, "words", record.words, ({ words, terms, documents, kinds }) =>
       words.map((word, i) => ({ word, term: terms[i] || word, documents: documents[i], kind: kinds[i] })),
     );
+  }
+
+  decode(header, body) {
+    return postings(header, body, this.width);
   }
 
   async finish(query) {
@@ -238,13 +224,9 @@ function postings({ terms, counts, factors, weights, floors }, body, width) {
 
 /** Vectors: the query is a sum of rows, and the score of a document is its largest product with a window. */
 class VectorsPart extends Part {
-  constructor(record, analyzer, files) {
-    const decode = ({ terms, shifts }, body) => {
-      const rows = new Int8Array(body);
-      const row = (i) => rows.subarray(i * record.dimensions, (i + 1) * record.dimensions);
-      return new Map(terms.map((term, i) => [term, { size: 2 ** shifts[i], row: row(i) }]));
-    };
-    super(record, analyzer, files, decode);
+  decode({ terms, shifts }, body) {
+    const row = (i) => new Int8Array(body, i * this.dimensions, this.dimensions);
+    return new Map(terms.map((term, i) => [term, { size: 2 ** shifts[i], row: row(i) }]));
   }
 
   finish(query) {
@@ -267,54 +249,52 @@ function dot(vector, rows, start = 0) {
   return product;
 }
 
-/** Vectors of the documents in groups of similar documents. A group is a file with the windows of all parts. */
+/** For each part with vectors, scales and rows from a place of a body on. */
+function rows(parts, counts, body, at) {
+  return parts.map(({ dimensions }, i) => {
+    const scales = new Float32Array(body.slice(at, (at += 4 * counts[i])));
+    return { scales, rows: new Int8Array(body.slice(at, (at += dimensions * counts[i]))) };
+  });
+}
+
+/** Documents in groups. A group is a file with texts, and with the vectors of all parts that have some. */
 class Groups {
-  constructor(files, record, parts) {
-    Object.assign(this, { files, record, parts });
+  constructor(files, hashes, owners) {
+    Object.assign(this, { files, hashes, owners });
   }
 
-  /** For each part, scales and rows from a place of a body on. */
-  rows(body, at, counts) {
-    return this.parts.map(({ dimensions }, i) => {
-      const scales = new Float32Array(body.slice(at, (at += 4 * counts[i])));
-      return { scales, rows: new Int8Array(body.slice(at, (at += dimensions * counts[i]))) };
-    });
+  /** Group of a document. */
+  open(document) {
+    const name = named("documents", this.hashes[this.owners[document]]);
+    return this.files.open(name, (header, body) => ({ ...header, body }));
+  }
+}
+
+/** Vectors of documents in those groups that have the documents which are estimated best. */
+class Vectors {
+  constructor(groups, parts, { sketches, axes }, body, at) {
+    Object.assign(this, { groups, parts, axes: rows(parts, axes, body, at), sketches: new Int8Array(body, sketches) });
   }
 
   /**
-   * Products of queries and documents. If not all groups are read, those come first whose best document is estimated
-   * best: the product of the query and the centre of the group and its neighbours, plus the best of `others`.
+   * Products of queries and documents. Those documents come first whose sum is estimated largest: `others`, and the
+   * product of the query and the first coordinates of the document.
    */
-  async scan(queries, factors, others, allowed) {
-    const { files, most, centres } = this.record;
-    let chosen = files.map((_, group) => group);
-    if (files.length > most) {
-      const { groups, parents, parts } = await this.files.open(centres, ({ parents, documents, count }, body) => ({
-        groups: new Uint32Array(body, 0, documents),
-        parents,
-        parts: this.rows(body, 4 * documents, this.parts.map(() => count)),
-      }));
-      const best = new Float64Array(files.length).fill(-Infinity);
-      groups.forEach((group, document) => {
-        if (!allowed || allowed[document]) best[group] = Math.max(best[group], others[document]);
-      });
-      const product = (parent) =>
-        sum(queries.map(({ vector }, i) => factors[i] * parts[i].scales[parent] * dot(vector, parts[i].rows, parent * vector.length)));
-      const products = Array.from(parts[0].scales, (_, parent) => product(parent));
-      best.forEach((_, group) => (best[group] += products[parents[group]]));
-      chosen = chosen.filter((group) => best[group] > -Infinity).sort((a, b) => best[b] - best[a]).slice(0, most);
-    }
-    const open = (group) =>
-      this.files.open(named("vectors", files[group]), ({ documents, owners }, body) => {
-        const parts = this.rows(body, 0, owners.map(({ length }) => length));
-        return { documents, owners, parts };
-      });
+  async scan(queries, factors, others, allowed, count) {
+    const query = queries.flatMap(({ vector }, i) => {
+      const { scales, rows } = this.axes[i];
+      return Array.from(scales, (scale, axis) => factors[i] * scale * dot(vector, rows, axis * vector.length));
+    });
+    const estimates = others.map((other, document) => other + dot(query, this.sketches, document * query.length));
+    const first = best(others.keys(), allowed || others.map(() => 1), estimates, count);
+    const groups = await Promise.all(first.map(({ document }) => this.groups.open(document)));
     const windows = queries.map(() => new Map());
     const documents = [];
-    for (const group of await Promise.all(chosen.map(open))) {
+    for (const group of new Set(groups)) {
       documents.push(...group.documents);
+      const parts = (group.parts ??= rows(this.parts, group.owners.map(({ length }) => length), group.body, 0));
       queries.forEach(({ vector }, i) => {
-        const { scales, rows } = group.parts[i];
+        const { scales, rows } = parts[i];
         group.owners[i].forEach((document, window) => {
           const [start, scale] = [window * vector.length, scales[window]];
           const product = dot(vector, rows, start) * scale;
@@ -330,24 +310,30 @@ class Groups {
 // Search
 
 export class Search {
-  /** Open a search. `read(name)` returns the bytes of a file, and `analyzerOf(description)` an analyzer. */
-  static async open(read, name, analyzerOf) {
+  /** Open the search that a manifest names. `read(name)` returns the bytes of a file. */
+  static async open(read, { index: name, analyzers }) {
     const files = new Files(read);
-    const index = await files.open(name);
-    const analyzer = async ({ analyzer, pieces }) => {
-      const made = analyzerOf(await files.open(analyzer));
-      if (pieces) made.pieces = new Pieces(new Shards(files, "pieces", pieces, (list) => new Set(list)));
-      return made;
-    };
-    const part = async (record) =>
-      new (record.kind === "table" ? VectorsPart : TermsPart)(record, await analyzer(record), files);
-    return new Search(files, index, await Promise.all(index.parts.map(part)));
+    const [index, described] = await Promise.all([
+      files.open(name, (header, body) => ({ ...header, body })),
+      files.open(analyzers),
+    ]);
+    const made = described.map(({ pieces, ...rest }) => analyzerOf({ ...rest, pieces: pieces && unfolded(pieces) }));
+    const parts = index.parts.map(
+      (record, i) => new (record.dimensions ? VectorsPart : TermsPart)(record, i, made[record.analyzer], files),
+    );
+    const decode = (sections, body) => sections.map(([header, start, end], i) => parts[i].decode(header, body.slice(start, end)));
+    const frequent = decode(index.frequent, index.body);
+    const shards = new Shards(files, "terms", index.terms, decode);
+    parts.forEach((part, i) => Object.assign(part, { shards, frequent: frequent[i] }));
+    return new Search(files, index, parts);
   }
 
   constructor(files, index, parts) {
     Object.assign(this, { files, index, parts });
     this.whole = parts.find((part) => part.words); // its terms are whole words
-    this.groups = index.vectors && new Groups(files, index.vectors, parts.filter((part) => part.kind === "table"));
+    this.groups = new Groups(files, index.groups, new Uint32Array(index.body, 0, index.documents));
+    const dense = parts.filter((part) => part.dimensions);
+    this.vectors = index.vectors && new Vectors(this.groups, dense, index.vectors, index.body, 4 * index.documents);
   }
 
   /** The `k` best documents, best first; equal ones in the order of the index. `filters`: see `masks`. */
@@ -392,7 +378,7 @@ export class Search {
     if (dense.some(({ terms }) => terms.length)) {
       dense.forEach((query) => (query.vector ??= new Float64Array(query.part.dimensions)));
       const own = dense.map((query) => factors[queries.indexOf(query)] * query.unit);
-      const found = await this.groups.scan(dense, own, scores, allowed);
+      const found = await this.vectors.scan(dense, own, scores, allowed, READ * k);
       windows = found.windows;
       candidates = found.documents;
       for (const document of candidates) {
@@ -420,9 +406,8 @@ export class Search {
   }
 
   async text(document) {
-    const { starts, files } = this.index.texts;
-    const place = lastUpTo(starts, document);
-    return (await this.files.open(named("texts", files[place])))[document - starts[place]];
+    const { documents, texts } = await this.groups.open(document);
+    return texts[documents.indexOf(document)];
   }
 
   // Words that are mistyped or unfinished
@@ -435,7 +420,7 @@ export class Search {
       const { spans = [] } = words.get(token) ?? {};
       words.set(token, { typed: text.slice(start, end), spans: [...spans, [start, end]] });
     }
-    const entries = await whole.shards.entries([...words.keys()]);
+    const entries = await whole.entries([...words.keys()]);
     const documents = (token) => entries.get(token)?.documents.length ?? 0;
     const added = [];
     const add = (terms, total, rest) => {
@@ -445,7 +430,7 @@ export class Search {
     };
     const last = lastWord(text);
     if (prefix && last) {
-      const token = (await whole.tokens(last)).at(-1) ?? "";
+      const token = whole.tokens(last).at(-1) ?? "";
       const beginning = token.length === last.length ? token : last.toLowerCase();
       const terms = (await this.startingWith(beginning)).filter(({ term, kind }) => kind & 1 && term !== token);
       const completed = mostFrequent(terms);
@@ -486,20 +471,19 @@ export class Search {
   /** Whether a part of pieces has a word as a whole. Then it is no typo, though no document has it. */
   async isWord(word) {
     for (const part of this.parts) {
-      const tokens = part.words ? [] : await part.tokens(word);
-      if (tokens.length === 1 && (await part.shards.entries(tokens)).size) return true;
+      const tokens = part.words ? [] : part.tokens(word);
+      if (tokens.length === 1 && (await part.entries(tokens)).size) return true;
     }
   }
 
   /** Query of a part of pieces: the text without mistyped words, and the pieces of the similar ones. */
-  async inPieces(part, text, added) {
+  inPieces(part, text, added) {
     const similar = added.filter(({ origin }) => origin === "fuzzy");
     let rest = text;
     for (const [start, end] of similar.flatMap(({ spans }) => spans)) {
       rest = rest.slice(0, start) + " ".repeat(end - start) + rest.slice(end);
     }
-    const pieces = similar.map(async (each) => (await part.tokens(each.word)).map((term) => ({ ...each, term })));
-    return part.query(rest, (await Promise.all(pieces)).flat());
+    return part.query(rest, similar.flatMap((each) => part.tokens(each.word).map((term) => ({ ...each, term }))));
   }
 
   /** Texts in which the last word is completed. */
@@ -632,14 +616,10 @@ async function read(name) {
 if (typeof WorkerGlobalScope !== "undefined") {
   let latest = 0;
   let opening = null;
-  const open = async ({ kit, index }) => {
-    const { analyzerOf } = await import(new URL(kit, self.location).href);
-    return Search.open(read, index, analyzerOf);
-  };
   self.onmessage = async ({ data: { id, manifest, text, options } }) => {
     latest = id;
     try {
-      opening ??= open(manifest);
+      opening ??= Search.open(read, manifest);
       const search = await opening;
       const completions = options.prefix ? await search.completions(text) : [];
       if (id !== latest) return; // another query came
