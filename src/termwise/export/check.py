@@ -180,7 +180,7 @@ def check_export(
     if not asked:
         raise ParameterError("a check needs at least one query")
     exported = Path(folder).resolve()
-    description = read_description(exported)
+    description = read_description(exported, published=True)
     source = exported_source(path, description)
     if description["source"] != source.identity:
         raise ParameterError(
@@ -378,11 +378,11 @@ def open_engine(folder: Path, at: str | None) -> Iterator[Engine]:
         If the engine cannot be reached, or refuses a request, also inside the context.
     """
     folder = folder.resolve()
-    description = read_description(folder)
+    description = read_description(folder, published=True)
     kind = target_class(description["target"])
     if not kind.engine:
         raise ParameterError(
-            f"no engine holds the data of {kind.title}",
+            f"{kind.title}: a file format or a folder of a site, and no engine holds its data",
             facts=[("export", folder), ("target", kind.name)],
         )
     facts = [("engine", kind.title), ("at", at or "the default of engine.py"), ("export", folder)]

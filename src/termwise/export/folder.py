@@ -184,8 +184,8 @@ class ExportFolder:
         return body
 
 
-def read_description(folder: Path) -> dict[str, Any]:
-    """Return the contents of ``export.json``, or of the file in its place in a folder that a site publishes.
+def read_description(folder: Path, *, published: bool = False) -> dict[str, Any]:
+    """Return the contents of ``export.json``; with `published`, or of ``search.json`` in a folder that a site publishes.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def read_description(folder: Path) -> dict[str, Any]:
         If the folder holds no finished export, or the file is damaged.
     """
     file = folder / NAME
-    if not file.is_file() and (folder / PUBLISHED).is_file():
+    if published and not file.is_file() and (folder / PUBLISHED).is_file():
         file = folder / PUBLISHED
     try:
         description = json.loads(read_regular(file, MOST_DESCRIPTION))
