@@ -63,6 +63,14 @@ def command(
             "Collection for term statistics.  [default: the first judged collection]",
         ),
     ] = None,
+    idf: Annotated[
+        Path | None,
+        option(
+            "--idf FILE",
+            "Document frequencies of words, if the collection for term statistics is a part of a larger one: lines of "
+            "a word and its frequency, after a first line with N and the average length.",
+        ),
+    ] = None,
     data: Annotated[
         list[str] | None,
         option(
@@ -164,7 +172,7 @@ def command(
     from termwise.probes.run import ProbeSettings, probe_rankers
 
     settings = ProbeSettings(
-        delta=delta, candidates=candidates, depth=depth or DEPTH, limit=limit, seed=seed,
+        delta=delta, candidates=candidates, idf=idf, depth=depth or DEPTH, limit=limit, seed=seed,
         threads=threads or available_processors(), device=device,
     )  # fmt: skip
     assertions = [Assertion.read(text) for text in fail_if or () if text != CHANGED]
@@ -176,9 +184,9 @@ def command(
     if report_folder is not None:
         given = {
             "SCORER": scorers, "--suite": suites, "--out": out, "--judged": judged, "--data": data,
-            "--collection": collection, "--candidates": candidates, "--list": list_probes, "--depth": depth,
-            "--limit": limit, "--seed": seed or None, "--language": language, "--stop-words": stop_words,
-            "--device": device, "--delta": None if delta == "median" else delta,
+            "--collection": collection, "--idf": idf, "--candidates": candidates, "--list": list_probes,
+            "--depth": depth, "--limit": limit, "--seed": seed or None, "--language": language,
+            "--stop-words": stop_words, "--device": device, "--delta": None if delta == "median" else delta,
         }  # fmt: skip
         refuse_options(given, "with --report, which reads existing scores")
         report = read_report(report_folder)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from termwise.collection.qrels import read_qrels, read_seeds
     from termwise.collection.queries import read_queries
     from termwise.collection.runs import read_run, write_run
-    from termwise.collection.statistics import CollectionStatistics, OpenStatistics
+    from termwise.collection.statistics import CollectionStatistics, EstimatedStatistics, OpenStatistics
     from termwise.collection.word_vectors import WordTable, read_word_vectors
 else:
     __getattr__, __dir__ = lazy_names(
@@ -25,7 +25,7 @@ else:
             "qrels": "read_qrels read_seeds",
             "queries": "read_queries",
             "runs": "read_run write_run",
-            "statistics": "CollectionStatistics OpenStatistics",
+            "statistics": "CollectionStatistics EstimatedStatistics OpenStatistics",
             "word_vectors": "WordTable read_word_vectors",
         },
     )
@@ -33,6 +33,7 @@ else:
 __all__ = [
     "Collection",
     "CollectionStatistics",
+    "EstimatedStatistics",
     "JsonLinesCollection",
     "OpenStatistics",
     "PythonQuestions",

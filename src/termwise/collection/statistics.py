@@ -103,6 +103,11 @@ class CollectionStatistics:
         return True
 
     @property
+    def rarest(self) -> int:
+        """Document frequency of a term that these statistics lack, if it occurs in another text."""
+        return 1
+
+    @property
     def avgdl(self) -> float:
         """Mean document length in tokens: n_tokens / N."""
         return self.n_tokens / self.n_documents
@@ -197,13 +202,56 @@ class CollectionStatistics:
     __hash__ = None  # type: ignore[assignment]
 
 
+class EstimatedStatistics(CollectionStatistics):
+    """Statistics of a large collection, estimated from some of its documents.
+
+    The counts are estimates, so the collection frequencies need not add up to the number of tokens.
+
+    Parameters
+    ----------
+    n_documents, n_tokens, document_frequencies, collection_frequencies, longest
+        See `CollectionStatistics`.
+    rarest : int
+        Document frequency of a term that occurs in none of the documents.
+
+    Examples
+    --------
+    >>> counts = EstimatedStatistics(1000, 20_000, [300, 10], [450, 10], 8, rarest=10)
+    >>> counts.avgdl, counts.rarest, counts.probabilities
+    (20.0, 10, array([0.0225, 0.0005]))
+    """
+
+    def __init__(
+        self,
+        n_documents: int,
+        n_tokens: int,
+        document_frequencies: npt.ArrayLike,
+        collection_frequencies: npt.ArrayLike,
+        longest: int,
+        *,
+        rarest: int,
+    ) -> None:
+        object.__setattr__(self, "_rarest", rarest)
+        frequencies = (np.asarray(document_frequencies), np.asarray(collection_frequencies))
+        super().__init__(n_documents, n_tokens, *frequencies, longest)
+
+    @property
+    def rarest(self) -> int:
+        """See `CollectionStatistics.rarest`."""
+        rarest: int = self.__dict__["_rarest"]
+        return rarest
+
+    def _check(self) -> None:
+        """Accept counts that do not add up."""
+
+
 class OpenStatistics(CollectionStatistics):
     """Statistics of a collection for weighing any text like one of its documents.
 
     The counts stay those of the collection, so the weights of a text depend only on the text and the collection. A term
-    that the collection lacks has df = cf = 1. N, avgdl and the number of tokens do not change, so the P(t|C) add up to
-    slightly more than 1. `longest` is the number of tokens of the collection, because a text can be longer than every
-    document.
+    that the collection lacks has df = cf = 1, or `rarest` of estimated statistics. N, avgdl and the number of tokens do
+    not change, so the P(t|C) add up to slightly more than 1. `longest` is the number of tokens of the collection,
+    because a text can be longer than every document.
 
     Parameters
     ----------
@@ -234,7 +282,8 @@ class OpenStatistics(CollectionStatistics):
         def opened(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
             longer = np.zeros(n_terms, dtype=np.int64)
             longer[: len(counts)] = counts
-            np.maximum(longer[untouched:], 1, out=longer[untouched:])
+            rest = longer[untouched:]
+            rest[rest == 0] = statistics.rarest
             return longer
 
         super().__init__(

@@ -33,7 +33,7 @@ from termwise.probes.report.folder import SCORES, prepare_folder, write_report
 from termwise.progress import Progress, no_progress
 from termwise.rankers import ScorerContext
 from termwise.records import Document, Run
-from termwise.scorers import Background, ScoreCache
+from termwise.scorers import Background, ScoreCache, WordFrequencies
 from termwise.scorers.protocol import TextScorer
 from termwise.scorers.score_pairs import score_pairs
 from termwise.validation import check, check_count, check_path, check_threads, is_integer
@@ -110,6 +110,9 @@ class ProbeSettings:
         `termwise.probes.core.effect_rule.effect_rule_for`.
     candidates : path, optional
         Run with the reference rankings for the threshold; BM25 over the collection by default.
+    idf : path, optional
+        File of document frequencies, if the collection of the inputs is a part of a larger collection; see
+        `termwise.scorers.WordFrequencies`.
     depth : int
         Number of candidates of each query.
     limit : int, optional
@@ -129,6 +132,7 @@ class ProbeSettings:
 
     delta: str | float = "median"
     candidates: str | Path | None = None
+    idf: str | Path | None = None
     depth: int = DEPTH
     limit: int | None = None
     seed: int = 0
@@ -137,8 +141,9 @@ class ProbeSettings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "delta", parse_delta(self.delta))
-        if self.candidates is not None:
-            check_path("candidates", self.candidates)
+        for name in ("candidates", "idf"):
+            if (path := getattr(self, name)) is not None:
+                check_path(name, path)
         check_count("depth", self.depth, least=2)
         if self.limit is not None:
             check_count("limit", self.limit)
@@ -232,8 +237,9 @@ def probe_rankers(
     candidates = None if settings.candidates is None else read_run(Path(settings.candidates))
     inputs = inputs or open_inputs()
     collection = open_collection(inputs.collection)
+    words = None if settings.idf is None else WordFrequencies.read(Path(settings.idf))
     background = Background(
-        collection.documents, length=collection.length, name=inputs.collection, progress=progress
+        collection.documents, length=collection.length, name=inputs.collection, words=words, progress=progress
     )
     selected = probes_of(names, inputs)
     context = ScorerContext(background, settings.threads, settings.device)
@@ -258,7 +264,9 @@ def probe_rankers(
         "judged": {
             one.name: f"{len(one):,} judgments of {len(one.grades):,} queries" for one in inputs.judged
         },
-        "statistics": collection_name(inputs.collection),
+        "statistics": collection_name(inputs.collection)
+        if settings.idf is None
+        else f"{collection_name(inputs.collection)}, document frequencies of {Path(settings.idf).name}",
         "language": inputs.language.name,
         "stop words": len(inputs.stop_words),
         "data": sorted(inputs.folders),

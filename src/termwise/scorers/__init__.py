@@ -12,6 +12,7 @@ from termwise.scorers.row_scorer import RowScorer, TextWeigher, WeightedRows
 from termwise.scorers.run import RunScorer
 from termwise.scorers.score_cache import ScoreCache
 from termwise.scorers.token_statistics import Background, TokenStatistics
+from termwise.scorers.word_frequencies import WordFrequencies
 
 __all__ = [
     "Background",
@@ -30,6 +31,7 @@ __all__ = [
     "TextWeigher",
     "TokenStatistics",
     "WeightedRows",
+    "WordFrequencies",
     "index_scorer",
     "model_scorer",
 ]

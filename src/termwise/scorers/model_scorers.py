@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from termwise.collection import OpenStatistics
 from termwise.encode import open_document_encoder
 from termwise.encode.document_encoder import built_precision, check_network
 from termwise.engine.query_encoder import analyzer_of
@@ -81,7 +82,8 @@ def model_scorer(
         frequencies = None
         if encoder.idf_power:
             counts = background.tokens(encoder.analyzer).counts
-            frequencies = RowFrequencies(counts.document_frequencies, counts.n_documents)
+            opened = OpenStatistics(counts, counts.n_terms)
+            frequencies = RowFrequencies(opened.document_frequencies, counts.n_documents)
         return RowScorer(EncoderWeigher(chosen, encoder, frequencies, name=name))
     if isinstance(chosen, CountModel):
         if analyzer is None and chosen.analyzer is not None:

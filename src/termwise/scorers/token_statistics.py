@@ -10,11 +10,12 @@ from itertools import islice
 
 import numpy as np
 
-from termwise.collection import CollectionStatistics
+from termwise.collection import CollectionStatistics, EstimatedStatistics
 from termwise.errors import EmptyCollectionError
 from termwise.fast_dataclass import dataclass
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
+from termwise.scorers.word_frequencies import WordFrequencies
 from termwise.text import Analyzer, Numbering, number_texts
 from termwise.weights import TermWeights
 
@@ -93,6 +94,8 @@ class TokenStatistics:
         for array in (self.counts.document_frequencies, self.counts.collection_frequencies):
             digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
         digest.update(f"{self.counts.n_documents}".encode("ascii"))
+        if isinstance(self.counts, EstimatedStatistics):  # these numbers do not follow from the others
+            digest.update(f" {self.counts.n_tokens} {self.counts.rarest}".encode("ascii"))
         return digest.hexdigest()
 
 
@@ -107,6 +110,9 @@ class Background:
         Number of documents, for progress.
     name : str, optional
         Name of the collection.
+    words : WordFrequencies, optional
+        Document frequencies of words in the collection that the documents are a part of; the statistics are then
+        estimates for that collection. By default they are those of the documents.
     progress : callable, optional
         Called with a stage, documents done, and their number.
     """
@@ -117,19 +123,26 @@ class Background:
         *,
         length: int | None = None,
         name: str = "collection",
+        words: WordFrequencies | None = None,
         progress: Progress = no_progress,
     ) -> None:
         self._documents = documents
         self._length = length
+        self._words = words
         self._progress = progress
         self._statistics: dict[str, TokenStatistics] = {}
         self.name = name
 
     def tokens(self, analyzer: Analyzer) -> TokenStatistics:
-        """Return the statistics of the collection under an analyzer; see `TokenStatistics.count`."""
+        """Return the statistics under an analyzer; see `TokenStatistics.count` and `WordFrequencies.estimate`."""
         key = analyzer.spec.fingerprint
         if key not in self._statistics:
-            self._statistics[key] = TokenStatistics.count(
+            counted = TokenStatistics.count(
                 self._documents(), analyzer, length=self._length, progress=self._progress
             )
+            if self._words is not None:
+                counted = TokenStatistics(
+                    *self._words.estimate(counted.tokens, counted.counts, analyzer), counted.analyzer
+                )
+            self._statistics[key] = counted
         return self._statistics[key]

@@ -339,12 +339,38 @@ def test_missing_files_are_refused(folder, tmp_path, capsys):
         ["--judged", f"{folder}:dev"],
         ["--against", tmp_path],
         ["--candidates", tmp_path / "none.run"],
+        ["--idf", tmp_path / "none.tsv"],
         ["--stop-words", tmp_path / "none.txt"],
         ["--suite", tmp_path / "none.yaml"],
     ):
         given = arguments if arguments[0] == "--judged" else ["--judged", folder, *arguments]
         assert probe("bm25", *SUITE, *given) == 3, arguments
         assert "termwise:" in capsys.readouterr().err
+
+
+def test_the_idf_of_a_larger_collection_comes_from_a_file(folder, tmp_path, capsys):
+    words = tmp_path / "idf.tsv"
+    words.write_text("documents=1000000\taverage_length=12.5\ncat\t3\nsleep\t3\ndogs\t3\ngarden\t3\n")
+    given = ["bm25", "--judged", folder, *SUITE, "--out", tmp_path / "out"]
+    assert probe(*given) == 0
+    found = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert probe(*given, "--idf", words) == 0
+    other = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert other["scorers"][0]["fingerprint"] != found["scorers"][0]["fingerprint"]
+    assert other["facts"]["statistics"] == "pets, document frequencies of idf.tsv"
+    assert found["facts"]["statistics"] == "pets"
+    # every matching word is in 3 documents of a million, instead of 1 or 2 of 5
+    assert float(other["scorers"][0]["effect_rule"]["threshold"]) > 5 * float(
+        found["scorers"][0]["effect_rule"]["threshold"]
+    )
+    words.write_text("documents=10\taverage_length=12.5\ncat\t11\n")
+    capsys.readouterr()
+    assert probe(*given, "--idf", words) == 3
+    err = capsys.readouterr().err
+    assert str(words) in err
+    assert re.search(r"line +2", err)
+    assert termwise(["probe", "--report", str(tmp_path / "out"), "--idf", str(words)]) == 2
+    assert "--idf" in capsys.readouterr().err
 
 
 def test_a_folder_of_something_else_is_left_alone(folder, tmp_path, capsys):
