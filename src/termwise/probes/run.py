@@ -266,7 +266,7 @@ def probe_rankers(
         },
         "statistics": collection_name(inputs.collection)
         if settings.idf is None
-        else f"{collection_name(inputs.collection)}, document frequencies of {Path(settings.idf).name}",
+        else f"{collection_name(inputs.collection)}, with {Path(settings.idf).name}",
         "language": inputs.language.name,
         "stop words": len(inputs.stop_words),
         "data": sorted(inputs.folders),

@@ -357,7 +357,7 @@ def test_the_idf_of_a_larger_collection_comes_from_a_file(folder, tmp_path, caps
     assert probe(*given, "--idf", words) == 0
     other = json.loads((tmp_path / "out" / "report.json").read_text())
     assert other["scorers"][0]["fingerprint"] != found["scorers"][0]["fingerprint"]
-    assert other["facts"]["statistics"] == "pets, document frequencies of idf.tsv"
+    assert other["facts"]["statistics"] == "pets, with idf.tsv"
     assert found["facts"]["statistics"] == "pets"
     # every matching word is in 3 documents of a million, instead of 1 or 2 of 5
     assert float(other["scorers"][0]["effect_rule"]["threshold"]) > 5 * float(
