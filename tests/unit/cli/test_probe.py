@@ -359,10 +359,9 @@ def test_the_idf_of_a_larger_collection_comes_from_a_file(folder, tmp_path, caps
     assert other["scorers"][0]["fingerprint"] != found["scorers"][0]["fingerprint"]
     assert other["facts"]["statistics"] == "pets, with idf.tsv"
     assert found["facts"]["statistics"] == "pets"
-    # every matching word is in 3 documents of a million, instead of 1 or 2 of 5
-    assert float(other["scorers"][0]["effect_rule"]["threshold"]) > 5 * float(
-        found["scorers"][0]["effect_rule"]["threshold"]
-    )
+    # every matching word is in 3 documents of a million, instead of 1 to 3 of 5
+    delta = [report["scorers"][0]["effect_rule"]["delta"] for report in (found, other)]
+    assert delta[1] > 5 * delta[0]
     words.write_text("documents=10\taverage_length=12.5\ncat\t11\n")
     capsys.readouterr()
     assert probe(*given, "--idf", words) == 3
