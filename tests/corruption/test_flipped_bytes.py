@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,16 @@ from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 
 
-def flips(folder: Path, pattern: int) -> Iterator[tuple[Path, int]]:
-    """Change and restore each byte of each file."""
+STEPS = {"impacts": 1, "texts": 5, "vectors": 5, "changes": 7}
+"""Every byte of the simplest index is changed, and every fifth or seventh of those that are slower to open."""
+
+
+def flips(folder: Path, pattern: int, step: int) -> Iterator[tuple[Path, int]]:
+    """Change and restore every byte of each file, or one of `step` bytes."""
     for path in sorted(folder.iterdir()):
         with path.open("r+b", buffering=0) as file:
             original = file.read()
-            for position, byte in enumerate(original):
+            for position, byte in islice(enumerate(original), 0, None, step):
                 file.seek(position)
                 file.write(bytes([byte ^ pattern]))
                 yield path, position
@@ -35,21 +40,22 @@ def test_verify_finds_every_flipped_byte_and_names_its_place(
     request: pytest.FixtureRequest, name: str, pattern: int
 ) -> None:
     folder = request.getfixturevalue(name)
-    found = known = 0
-    for path, position in flips(folder, pattern):
+    found = known = tried = 0
+    for path, position in flips(folder, pattern, STEPS[name]):
+        tried += 1
         try:
             (damage,) = verify(folder)
-            name, offset = damage.file, damage.offset
+            file, offset = damage.file, damage.offset
         except DataError as error:
             assert path.name == "manifest.json"
-            name, offset = Path(str(dict(error.facts)["file"])).name, None
-        assert name == path.name, position
+            file, offset = Path(str(dict(error.facts)["file"])).name, None
+        assert file == path.name, position
         found += 1
         if offset is not None:
             # One checksum covers the header and the table in parts, and one the numbers of a section.
             assert offset in (0, 8, 48) or position - 64 < offset <= position
             known += 1
-    assert found == sum(path.stat().st_size for path in folder.iterdir())
+    assert found == tried >= sum(path.stat().st_size for path in folder.iterdir()) // STEPS[name]
     assert known > found / 3  # manifest, attachment and padding have one checksum only
     assert verify(folder) == []
 
@@ -69,15 +75,16 @@ def sections(folder: Path) -> list[tuple[int, Path, str, int]]:
 def test_opening_finds_every_flipped_byte_of_a_small_index(request: pytest.FixtureRequest, name: str) -> None:
     folder = request.getfixturevalue(name)
     ranges = [(path, range(offset, offset + length)) for length, path, _, offset in sections(folder)]
+    step = STEPS[name]
     found = 0
-    for path, position in flips(folder, 0x01):
+    for path, position in flips(folder, 0x01, step):
         try:
             Index.open(folder)
         except DataError:
             found += 1
         else:  # padding, or an attachment, which is compared when it is read
             assert not any(path == file and position in section for file, section in ranges)
-    assert found > sum(len(section) for _, section in ranges)
+    assert found > sum(len(section) // step for _, section in ranges)
 
 
 def test_opening_compares_the_smallest_sections(blocks: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,7 +111,6 @@ def test_a_changed_mixture_ranks_like_a_new_one(place, printed, capsys):
             scores = dict(zip(theirs[query_id].doc_ids, theirs[query_id].scores, strict=True))
             found = dict(zip(ours[query_id].doc_ids, ours[query_id].scores, strict=True))
             assert found == pytest.approx(scores, abs=0.2)
-            assert ours[query_id].doc_ids[0] == theirs[query_id].doc_ids[0]
 
 
 def test_a_renewed_mixture_answers_like_a_new_one(place, printed, capsys):
