@@ -17,7 +17,6 @@ from termwise.index.updater import IndexUpdater
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 
-
 STEPS = {"impacts": 1, "texts": 5, "vectors": 5, "changes": 7}
 """Every byte of the simplest index is changed, and every fifth or seventh of those that are slower to open."""
 

@@ -185,7 +185,7 @@ class ExportFolder:
 
 
 def read_description(folder: Path, *, published: bool = False) -> dict[str, Any]:
-    """Return the contents of ``export.json``; with `published`, or of ``search.json`` in a folder that a site publishes.
+    """Return the contents of ``export.json``; with `published`, also of ``search.json`` in the folder of a site.
 
     Raises
     ------
