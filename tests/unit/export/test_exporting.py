@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from termwise.export import (
     translated_filter,
 )
 from termwise.export.check import check_files, compare_rankings, open_engine, program
+from termwise.export.contents import SCRIPTS
 from termwise.export.folder import one_writer
 from termwise.export.targets import jsonl
 from termwise.export.targets.registry import TARGETS, target_class
@@ -345,6 +347,44 @@ def test_a_filter_for_the_program_of_an_export(
     assert [doc_id for doc_id, _ in found] == list(expected.doc_ids)
     assert run(["export-filter", str(out), "yeer > 2000"]) == 2
     assert "yeer" in capsys.readouterr().err
+
+
+def client(out: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the program of an export, in a Python that has no packages."""
+    command = [sys.executable, "-S", "-E", str(out / "client.py"), *arguments]
+    return subprocess.run(command, check=False, capture_output=True, text=True)
+
+
+def test_filters_of_the_program_are_checked(sources: dict[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    export_index(sources["bm25"], "sqlite", out)
+    for empty in ("", " \n"):
+        refused = client(out, "search", "sort a list", "--filter", empty)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert "--filter is empty" in refused.stderr
+    refused = client(out, "search", "sort a list", "--filter", "price < 10")
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
+    assert "no such column: price" in refused.stderr
+    assert f"termwise export-filter {out} 'price < 10'" in refused.stderr
+    parsed_filter = program(SCRIPTS / "client.py").parsed_filter
+    engine = SimpleNamespace(parsed_filter=json.loads)  # as those of OpenSearch, Elasticsearch and Qdrant
+    assert parsed_filter(engine, '{"term": {"a": 1}}') == {"term": {"a": 1}}
+    for wrong in ("price < 10", "[]", "null", "{}", "5", '"price"'):
+        with pytest.raises(SystemExit, match="not in the form of the engine"):
+            parsed_filter(engine, wrong)
+
+
+def test_the_program_says_what_to_install_or_remove(sources: dict[str, Path], tmp_path: Path) -> None:
+    export_index(sources["bm25"], "opensearch", tmp_path / "opensearch")
+    told = client(tmp_path / "opensearch", "search", "sort")
+    assert told.returncode == 4
+    assert told.stderr == "client.py: No module named 'opensearchpy': pip install opensearch-py\n"
+    export_index(sources["bm25"], "sqlite", tmp_path / "sqlite")
+    nothing = client(tmp_path / "sqlite", "search", "zzz")
+    assert (nothing.returncode, nothing.stdout, nothing.stderr) == (0, "", "no results\n")
+    assert "--replace" not in client(tmp_path / "sqlite", "load", "--help").stdout
+    export_index(sources["bm25"], "postgresql", tmp_path / "postgresql")
+    assert "--replace" in client(tmp_path / "postgresql", "load", "--help").stdout
 
 
 def test_languages_that_the_query_kit_cannot_reproduce(

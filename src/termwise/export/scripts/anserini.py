@@ -76,10 +76,9 @@ class Engine:
             "export the index anew, and load it: an impact index of Anserini is built as a whole"
         )
 
-    def parsed_filter(self, text: str | None) -> None:
+    def parsed_filter(self, text: str) -> None:
         """Refuse a filter."""
-        if text is not None:
-            raise SystemExit("an impact index of Anserini has no attributes, and no filters")
+        raise SystemExit("an impact index of Anserini has no attributes, and no filters")
 
     def search(self, query: Mapping[str, Any], k: int, filter: None = None) -> list[tuple[str, float]]:
         """Return the identifiers and scores of the best documents; equal scores in the order of the index."""

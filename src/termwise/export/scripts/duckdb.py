@@ -66,7 +66,7 @@ class Engine:
         found: int | None = self.state.generation(str(self.path))
         return found
 
-    def parsed_filter(self, text: str | None) -> str | None:
+    def parsed_filter(self, text: str) -> str:
         """Return a filter of the command line: a condition in SQL on the columns of documents."""
         return text
 

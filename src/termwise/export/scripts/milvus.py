@@ -87,7 +87,8 @@ class Engine:
                 self._create(collection)
             if not self._is_marked(name, digest):
                 raise SystemExit(
-                    f"{self.location}: the collection {name} is of another export: drop it, or export with another name"
+                    f"{self.location}: the collection {name} is of another export: drop it in Milvus, or export with "
+                    "--set collection=NAME"
                 )
             self.client.load_collection(name)
             done = self._count(name)  # rows are written in order, so these are the first ones
@@ -116,7 +117,7 @@ class Engine:
                 self.client.upsert(collection["collectionName"], rows)
         say(f"applied {changes}")
 
-    def parsed_filter(self, text: str | None) -> str | None:
+    def parsed_filter(self, text: str) -> str:
         """Return a filter of the command line: a boolean expression of Milvus."""
         return text
 

@@ -129,7 +129,7 @@ class Engine:
             self.connection.execute("UPDATE export_state SET generation = %s", (until,))
         say(f"applied {changes}")
 
-    def parsed_filter(self, text: str | None) -> str | None:
+    def parsed_filter(self, text: str) -> str:
         """Return a filter of the command line: a condition in SQL on the columns of documents."""
         return text
 

@@ -355,8 +355,10 @@ class Engine:
             indexes = json.loads((self.folder / "data" / "payload_indexes.json").read_bytes())
             self.store.create(collection, indexes, marker)
         elif found != marker:
+            name = self.description["settings"]["collection"]
             raise SystemExit(
-                f"{self.location}: the collection is of another export: delete it, or export with another collection"
+                f"{self.location}: the collection {name} is of another export: delete it in Qdrant, or export with "
+                "--set collection=NAME"
             )
         done = self.store.count()  # points are written in order, so these are the first ones
         for file in sorted((self.folder / "data").glob("points-*.jsonl")):
@@ -377,9 +379,9 @@ class Engine:
             self.store.upsert(points)
         say(f"applied {changes}")
 
-    def parsed_filter(self, text: str | None) -> Any:
+    def parsed_filter(self, text: str) -> Any:
         """Return a filter of the command line: JSON in the form of the REST interface."""
-        return None if text is None else json.loads(text)
+        return json.loads(text)
 
     def search(self, query: Mapping[str, Any], k: int, filter: Any = None) -> list[tuple[str, float]]:
         """Return the identifiers and scores of the best documents."""

@@ -51,7 +51,7 @@ class Engine:
         self._feed(changes / "feed.jsonl")
         say(f"applied {changes}")
 
-    def parsed_filter(self, text: str | None) -> str | None:
+    def parsed_filter(self, text: str) -> str:
         """Return a filter of the command line: a condition in YQL."""
         return text
 
