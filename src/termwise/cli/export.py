@@ -45,12 +45,11 @@ def command(
         ),
     ] = None,
     since: Annotated[
-        int | None,
+        str | None,
         option(
             "--since GENERATION",
             "Add what changed since this generation to the export in the folder, instead of exporting anew; its target "
-            "and settings stay.",
-            min=0,
+            "and settings stay. last is the generation of the export.",
         ),
     ] = None,
     overwrite: Overwrite = False,
@@ -65,7 +64,7 @@ def command(
 
     termwise export docs.tw --to postgresql --out docs.postgresql
 
-    termwise export docs.tw --out docs.postgresql --since 3
+    termwise export docs.tw --out docs.postgresql --since last
     """
     from termwise.collection import read_queries
     from termwise.export import export_index
@@ -90,7 +89,7 @@ def command(
             {"--scale": scales, "--queries": queries, "--overwrite": overwrite},
             "with --since, which adds to an export",
         )
-        _export_changes(folder, out, since, to, model_settings(settings or ()), as_json)
+        _export_changes(folder, out, _generation(since), to, model_settings(settings or ()), as_json)
         return
     if to is None:
         raise UsageError(
@@ -133,7 +132,7 @@ def command(
 
 
 def _export_changes(
-    folder: Path, out: Path, since: int, to: str | None, settings: dict[str, str], as_json: bool
+    folder: Path, out: Path, since: int | None, to: str | None, settings: dict[str, str], as_json: bool
 ) -> None:
     """Add changes to an export; refuse another target, or another value of a setting, than the export has."""
     from termwise.export import export_changes, make_target
@@ -164,7 +163,7 @@ def _export_changes(
         return
     print_text(
         f"{out}: {counted(made['changed'], 'row')} changed and {made['deleted']:,} deleted "
-        f"since generation {since}, {seconds:.1f} s"
+        f"since generation {made['since']}, {seconds:.1f} s"
     )
     if "folder" in made and (out / "client.py").is_file():
         note(f"next: python {quote(str(out / 'client.py'))} update {quote(str(out / made['folder']))}")
@@ -185,6 +184,19 @@ def _list_targets(as_json: bool) -> None:
         for each in settings:
             shown = str(each.default).lower() if isinstance(each.default, bool) else str(each.default)
             print_text(f"  --set {f'{each.name}={shown}':<24} {each.meaning}  [{each.values}]")
+
+
+def _generation(text: str) -> int | None:
+    """Return the number of a generation; None for that of the export."""
+    if text == "last":
+        return None
+    if not text.isdecimal():
+        raise ParameterError(
+            "--since takes the number of a generation, or last, which is that of the export",
+            facts=[("given", text)],
+            fixes=["--since last"],
+        )
+    return int(text)
 
 
 def _number(name: str, text: str) -> float:

@@ -89,8 +89,11 @@ def _table(found: ExportCheck) -> str:
         ("largest score difference", f"{found.score_difference:.1e} of the score"),
         ("Kendall's tau", f"{found.tau:.4f}"),
     ]
-    if found.native_overlap is not None:
-        rows.append(("overlap with z-scores", f"{found.native_overlap:.4f}"))
+    if found.is_mixture:
+        overlap = "not measured: -k is not below the number of documents"
+        if found.native_overlap is not None:
+            overlap = f"{found.native_overlap:.4f}"
+        rows.append(("overlap with z-scores", overlap))
     for label, value in (
         (
             f"{found.measure}, index",

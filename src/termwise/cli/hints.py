@@ -13,7 +13,7 @@ _COMMANDS = {
     "build_graph": "build-graph DIR",
     "build_index": "index COLLECTION --out DIR",
     "convert_checkpoint": "train convert FOLDER --out DIR",
-    "export_changes": "export DIR --out DIR --since GENERATION",
+    "export_changes": "export DIR --out DIR --since last",
     "export_index": "export DIR --to TARGET --out DIR",
     "families": "probe --list --suite all",
     "fuse": "fuse RUN RUN --out FILE",
@@ -109,7 +109,8 @@ def _part(part: Part, known: Collection[str] | None) -> str | None:
     if isinstance(part, Call):
         return _command(part) if _is_known(part) else str(part)
     if isinstance(part, Name):
-        return _OPTIONS.get(part.name, part.name)
+        option = _OPTIONS.get(part.name, part.name)
+        return "--set" if part.name == "settings" and known and option not in known else option
     if isinstance(part, Code):
         return part
     if any(name in _WITHOUT_OPTION for name, _ in part.values):

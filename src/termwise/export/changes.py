@@ -110,9 +110,9 @@ class ChangedRows:
 
     @classmethod
     def of(
-        cls, source: ExportSource, target: Target, path: Path, since: int, earlier: dict[str, Any]
+        cls, source: ExportSource, target: Target, path: Path, since: int | None, earlier: dict[str, Any]
     ) -> ChangedRows:
-        """Open an export that changes are added to, and whose ``export.json`` is given.
+        """Open an export that changes are added to, and whose ``export.json`` is given; `since` is its generation.
 
         Raises
         ------
@@ -144,26 +144,28 @@ class ChangedRows:
                     Fix.call("export_index", source.path, target.name, Code("DIR")),
                 ],
             )
-        generation = earlier.get("generation")
-        if since != generation:
+        generation = earlier["generation"]
+        if since not in (None, generation):
             raise ParameterError(
                 "the export in this folder is of another generation",
                 facts=[("folder", path), ("given", since), ("there", generation)],
-                fixes=[Fix.use(since=generation)],
+                fixes=[Fix.call("export_changes", source.path, path)],
             )
-        if source.generation == since and json.loads(json.dumps(source.identity)) != earlier.get("source"):
+        if source.generation == generation and json.loads(json.dumps(source.identity)) != earlier.get(
+            "source"
+        ):
             raise ParameterError(
                 "the index was built anew since the export",
-                facts=[("index", source.path), ("export", path), ("generation of both", since)],
+                facts=[("index", source.path), ("export", path), ("generation of both", generation)],
                 fixes=["export it anew, in place of the old export"],
             )
-        if source.generation < since:
+        if source.generation < generation:
             raise ParameterError(
                 "the index is older than the export",
-                facts=[("index", source.generation), ("export", since)],
+                facts=[("index", source.generation), ("export", generation)],
                 fixes=["export it anew, in place of the old export"],
             )
-        return cls(source, target, ExportFolder.reopen(path, earlier), since, earlier)
+        return cls(source, target, ExportFolder.reopen(path, earlier), generation, earlier)
 
     def write(self, progress: Progress = no_progress) -> dict[str, Any]:
         """Write the changes, and update the state, the query kit and ``export.json``; return the counts."""

@@ -83,8 +83,10 @@ class ExportCheck:
     measure : str
     termwise_value, engine_value : float or None
         Means of the measure of both rankings, with judgments.
+    is_mixture : bool
     native_overlap : float or None
-        For a mixture, the mean share of the results of its z-scores that the engine has.
+        For a mixture, the mean share of the results of its z-scores that the engine has; None if the results may be
+        all documents, because `k` is not below their number.
     native_value : float or None
         For a mixture with judgments, the mean of the measure of its z-scores.
     differing : tuple of str
@@ -106,6 +108,7 @@ class ExportCheck:
     measure: str
     termwise_value: float | None
     engine_value: float | None
+    is_mixture: bool
     native_overlap: float | None
     native_value: float | None
     differing: tuple[str, ...]
@@ -183,20 +186,26 @@ def check_export(
     description = read_description(exported, published=True)
     source = exported_source(path, description)
     if description["source"] != source.identity:
+        is_other = source.generation <= description["generation"]
+        anew = "if the index was built anew, export it anew, and replace what the engine holds"
         raise ParameterError(
-            "the export was made from another index, or before its last change",
+            "the export was made from another index"
+            if is_other
+            else "the export was made from another index, or before its last change",
             facts=[
                 ("index", path),
                 ("export", folder),
                 ("generation of the index", source.generation),
                 ("generation of the export", description["generation"]),
             ],
-            fixes=[
+            fixes=["give the index that was exported", anew]
+            if is_other
+            else [
                 Fix.sentence(
                     "export the changes, and load them: {}",
-                    Fix.call("export_changes", path, folder, since=description["generation"]),
+                    Fix.call("export_changes", path, folder),
                 ),
-                "if the index was built anew, export it anew, and replace what the engine holds",
+                anew,
             ],
         )
     form = LinearForm(source)
@@ -209,7 +218,7 @@ def check_export(
         raise ParameterError(
             f"{kind.title} is searched in its folder, and compared without a filter",
             facts=[("target", kind.name)],
-            fixes=[Fix.omit("filter"), Fix.omit("at")],
+            fixes=[Fix.omit(name) for name, value in (("filter", filter), ("at", at)) if value is not None],
         )
     ours, theirs, native = [], [], []
     with _open_search(exported, at, form, description, translated) as search:
@@ -237,8 +246,9 @@ def check_export(
         measure=MEASURE,
         termwise_value=value(ours),
         engine_value=value(ranked),
+        is_mixture=source.is_mixture,
         native_overlap=None
-        if not native
+        if not native or k >= source.index.documents
         else float(np.mean([_overlap(one, other) for one, other in zip(native, ranked, strict=True)])),
         native_value=value(native),
         differing=tuple(
@@ -384,6 +394,7 @@ def open_engine(folder: Path, at: str | None) -> Iterator[Engine]:
         raise ParameterError(
             f"{kind.title}: a file format or a folder of a site, and no engine holds its data",
             facts=[("export", folder), ("target", kind.name)],
+            fixes=["compare an export to an engine, such as sqlite, which has the same scores"],
         )
     facts = [("engine", kind.title), ("at", at or "the default of engine.py"), ("export", folder)]
     engine: Engine | None = None

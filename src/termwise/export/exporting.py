@@ -137,7 +137,7 @@ def export_index(
         if isinstance(target, Publisher):
             return target.publish(source, Path(out), progress)
         folder = ExportFolder(
-            Path(out), {"target": target.name, **identity(source, target)}, overwrite=overwrite
+            Path(out), source.path, {"target": target.name, **identity(source, target)}, overwrite=overwrite
         )
         target.write(source, folder, progress)
         write_state(source, folder, progress)
@@ -148,7 +148,7 @@ def export_index(
 
 
 def export_changes(
-    path: str | Path, out: str | Path, *, since: int, progress: Progress = no_progress
+    path: str | Path, out: str | Path, *, since: int | None = None, progress: Progress = no_progress
 ) -> dict[str, Any]:
     """Add to an export what changed in its index; target, settings and scales are those of the export.
 
@@ -158,8 +158,8 @@ def export_changes(
         Folder of the index or mixture.
     out : str or Path
         Folder of the export.
-    since : int
-        Generation that the export has.
+    since : int, optional
+        Generation that the export must have; by default any, which ``export.json`` states.
     progress : callable, optional
         Called with a stage, the number of rows done, and their total.
 
@@ -187,11 +187,12 @@ def export_changes(
     ...     _ = export_index(index, "sqlite", out)
     ...     with termwise.open_writer(index) as writer:
     ...         writer.add([termwise.Document("b", "black tea")])
-    ...     export_changes(index, out, since=0)
+    ...     export_changes(index, out)
     {'since': 0, 'generation': 1, 'folder': 'changes/0-1', 'changed': 1, 'deleted': 0}
     """
     check_path("out", out)
-    check_count("since", since, least=0)
+    if since is not None:
+        check_count("since", since, least=0)
     folder = Path(out)
     with one_writer(folder):
         earlier = read_description(folder)

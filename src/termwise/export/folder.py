@@ -31,6 +31,7 @@ from termwise.errors import (
     IndexExistsError,
     IndexLockedError,
     MissingFileError,
+    ParameterError,
     StorageError,
 )
 from termwise.fixes import Code, Fix
@@ -43,7 +44,10 @@ from termwise.storage.ownership import check_names, missing_folders, read_record
 from termwise.storage.safe_read import is_file, path_exists, read_regular
 
 PUBLISHED = "search.json"
-"""In place of `NAME` in the search of a static site."""
+"""In place of `NAME` in the search box of a static site."""
+
+SCRIPT = "termwise-search.js"
+"""Element of the search box, which pages include."""
 
 NAME = "export.json"
 WORK = ".export.json"
@@ -75,6 +79,8 @@ class ExportFolder:
     Parameters
     ----------
     path : Path
+    index : Path
+        Folder of the exported index or mixture.
     identity : mapping of str to JSON
         What the files depend on: target, settings, source. Finished pieces of an interrupted run with another identity
         are removed.
@@ -91,11 +97,19 @@ class ExportFolder:
         If it cannot be written.
     """
 
-    def __init__(self, path: Path, identity: Mapping[str, Any], *, overwrite: bool = False) -> None:
+    def __init__(
+        self, path: Path, index: Path, identity: Mapping[str, Any], *, overwrite: bool = False
+    ) -> None:
         self.path = path
         self._identity = json.loads(json.dumps({"format": FORMAT, "version": VERSION, **identity}))
         with storage_errors(path):
             names = os.listdir(path)
+            if PUBLISHED in names and SCRIPT in names:
+                raise ForeignFolderError(
+                    "the folder holds the search box of a site; nothing was changed",
+                    facts=[("folder", path)],
+                    fixes=[Fix.use("choose another folder: {}", out=Code("DIR"))],
+                )
             is_export = NAME in names or WORK in names  # otherwise, a folder such as data is not of an export
             check_names(path, names, NAMES.__contains__ if is_export else _NONE.__contains__, "an export")
             if NAME in names and not overwrite:
@@ -106,7 +120,7 @@ class ExportFolder:
                         Fix.use("replace it with {}", overwrite=True),
                         Fix.sentence(
                             "add what changed since then: {}",
-                            Fix.call("export_changes", Code("INDEX"), path, since=Code("GENERATION")),
+                            Fix.call("export_changes", index, path),
                         ),
                     ],
                 )
@@ -191,9 +205,22 @@ def read_description(folder: Path, *, published: bool = False) -> dict[str, Any]
     ------
     MissingFileError, CorruptIndexError
         If the folder holds no finished export, or the file is damaged.
+    ParameterError
+        If it is the search box of a site, without `published`.
     """
     file = folder / NAME
-    if published and not file.is_file() and (folder / PUBLISHED).is_file():
+    if not file.is_file() and (folder / PUBLISHED).is_file():
+        if not published:
+            raise ParameterError(
+                "the folder is the search box of a site: it has no changes, no filters of an engine, and no data to load",
+                facts=[("folder", folder)],
+                fixes=[
+                    Fix.sentence(
+                        "after a change of the index, write it again as a whole, with its settings: {}",
+                        Fix.call("export_index", Code("INDEX"), "web", folder),
+                    )
+                ],
+            )
         file = folder / PUBLISHED
     try:
         description = json.loads(read_regular(file, MOST_DESCRIPTION))
@@ -203,7 +230,7 @@ def read_description(folder: Path, *, published: bool = False) -> dict[str, Any]
         if not isinstance(description, dict) or not needed <= description.keys():
             raise ValueError("other contents")
     except OSError as error:
-        fixes = ["export the index first; a search box is always written as a whole"]
+        fixes = ["export the index first"]
         raise MissingFileError.of("there is no finished export", file, error, fixes=fixes) from None
     except ValueError as error:
         raise CorruptIndexError(

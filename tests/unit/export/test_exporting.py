@@ -201,15 +201,24 @@ def test_engines_that_fail(sources: dict[str, Path], tmp_path: Path) -> None:
     ):
         engine.load(print)
     export_index(sources["bm25"], "jsonl", tmp_path / "lines")
-    with pytest.raises(ParameterError, match="file format"):
+    with pytest.raises(ParameterError, match="file format") as caught:
         check_export(sources["bm25"], tmp_path / "lines", QUERIES)
+    assert "an engine, such as sqlite" in str(caught.value.fixes[0])
     (tmp_path / "lines" / "export.json").write_text("{")
     with pytest.raises(CorruptIndexError, match="damaged"):
         check_export(sources["bm25"], tmp_path / "lines", QUERIES)
     with pytest.raises(ParameterError, match="at least one query"):
         check_export(sources["bm25"], tmp_path / "out", [])
-    with pytest.raises(ParameterError, match="another index"):
-        check_export(sources["dirichlet"], tmp_path / "out", QUERIES)
+    shutil.copytree(sources["bm25"], tmp_path / "other")
+    with termwise.open_writer(tmp_path / "other") as writer:
+        writer.add([termwise.Document("new", "sort")])
+    with pytest.raises(ParameterError, match="before its last change") as caught:
+        check_export(tmp_path / "other", tmp_path / "out", QUERIES)
+    assert "export_changes(" in str(caught.value.fixes[0])
+    termwise.build_index([termwise.Document("a", "tea")], tmp_path / "tea", model="bm25")
+    with pytest.raises(ParameterError, match="another index") as caught:  # both have generation 0
+        check_export(tmp_path / "tea", tmp_path / "out", QUERIES)
+    assert caught.value.fixes[0] == "give the index that was exported"
 
 
 def test_a_damaged_state_is_told(sources: dict[str, Path], tmp_path: Path) -> None:
@@ -244,10 +253,24 @@ def test_commands(sources: dict[str, Path], tmp_path: Path, capsys: pytest.Captu
     found = json.loads(capsys.readouterr().out)
     assert found["exact"] is True
     assert found["native_overlap"] > 0.5
-    assert run(["export-check", index, str(out), "--queries", str(queries), "--filter", "year > 2000"]) == 0
-    assert "identical order" in capsys.readouterr().out
-    assert run(["export", index, "--out", str(out), "--since", "0"]) == 0
-    assert "0 rows changed" in capsys.readouterr().out
+    assert found["is_mixture"] is True
+    check = ["export-check", index, str(out), "--queries", str(queries)]
+    assert run([*check, "--filter", "year > 2000"]) == 0  # 1,000 results of 240 documents
+    shown = capsys.readouterr().out
+    assert "identical order" in shown
+    assert "not measured: -k is not below the number of documents" in shown
+    assert run([*check, "-k", "240", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["native_overlap"] is None
+    assert run([*check, "-k", "239"]) == 0
+    assert "not measured" not in capsys.readouterr().out
+    assert run(["export", index, "--to", "sqlite", "--set", "schema=x", "--out", str(tmp_path / "no")]) == 2
+    assert "omit --set\n" in capsys.readouterr().err
+    assert run(["export", index, "--out", str(out), "--since", "last"]) == 0
+    assert "0 rows changed and 0 deleted since generation 0" in capsys.readouterr().out
+    assert run(["export", index, "--out", str(out), "--since", "1"]) == 2
+    assert f"termwise export {index} --out {out} --since last" in capsys.readouterr().err
+    assert run(["export", index, "--out", str(out), "--since", "first"]) == 2
+    assert "--since last" in capsys.readouterr().err
     assert run(["export", index, "--to", "duckdb", "--out", str(out), "--since", "0"]) == 0
     assert run(["export", index, "--to", "sqlite", "--out", str(out), "--since", "0"]) == 2
     assert "target there  duckdb" in capsys.readouterr().err
@@ -261,7 +284,7 @@ def test_commands(sources: dict[str, Path], tmp_path: Path, capsys: pytest.Captu
         run(["export", index, "--to", "duckdb", "--out", str(out), "--scale", "bm25=x", "--overwrite"]) == 2
     )
     assert run(["export", index, "--to", "duckdb", "--out", str(out)]) == 2
-    assert "--since" in capsys.readouterr().err
+    assert f"termwise export {index} --out {out} --since last" in capsys.readouterr().err
 
 
 def test_the_list_of_targets_has_every_setting(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
     python client.py load [--at LOCATION]
     python client.py search "green tea" [--at LOCATION] [-k 10] [--filter FILTER] [--json]
-    python client.py update FOLDER [--at LOCATION]      changes/A-B, after an export with --since A
+    python client.py update FOLDER [--at LOCATION]      changes/A-B, after an export with --since last
 
 LOCATION is the address of the engine, such as http://localhost:9200; engine.py says which. A filter is in the form of
 the engine, as "termwise export-filter" prints it, and part of the request as it is: do not take it from users. Only

@@ -13,12 +13,10 @@ from typing import Any, final
 
 from termwise.errors import ForeignFolderError
 from termwise.export.folder import PUBLISHED as MANIFEST
-from termwise.export.folder import storage_errors
+from termwise.export.folder import SCRIPT, storage_errors
 from termwise.fixes import Code, Fix
 from termwise.storage.atomic_file import sync_folder, write_bytes_whole
 from termwise.storage.ownership import check_names
-
-SCRIPT = "termwise-search.js"
 
 _NAMED_BY_CONTENT = re.compile(r"[a-z]+-[0-9a-f]{12}\.(?:bin|js)")
 _DIGITS = 12

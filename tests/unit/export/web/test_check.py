@@ -50,8 +50,9 @@ def test_a_folder_that_lost_a_file_is_named(tmp_path: Path) -> None:
 
 def test_bad_input_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index, out = exported(tmp_path, "bm25")
-    with pytest.raises(ParameterError, match="without a filter"):
+    with pytest.raises(ParameterError, match="without a filter") as caught:
         check_export(index, out, QUERIES, filter="a = 1")
+    assert [str(fix) for fix in caught.value.fixes] == ["omit `filter`"]
     with pytest.raises(ParameterError, match="without a filter"):
         check_export(index, out, QUERIES, at="http://localhost")
     with pytest.raises(ParameterError, match="no engine holds"), open_engine(out, None):

@@ -14,8 +14,8 @@ import pytest
 from tests.unit.export.web.conftest import PAGES, exported
 
 import termwise
-from termwise.errors import DataError, ForeignFolderError, MissingFileError, ParameterError, UnknownNameError
-from termwise.export import ExportSource, export_changes, export_index
+from termwise.errors import DataError, ForeignFolderError, ParameterError, UnknownNameError
+from termwise.export import ExportSource, export_changes, export_index, translated_filter
 from termwise.export.analyzer_description import describe_analyzer
 from termwise.export.web import terms, write
 from termwise.export.web.groups import LEVELS, grouped, principal_coordinates
@@ -143,8 +143,13 @@ def test_what_a_browser_cannot_search_is_refused(tmp_path: Path, monkeypatch: py
         with pytest.raises(ParameterError, match="too large"):
             export_index(index, "web", tmp_path / "search")
     export_index(index, "web", tmp_path / "search")
-    with pytest.raises(MissingFileError, match="no finished export"):
+    with pytest.raises(ParameterError, match="search box of a site: it has no changes") as caught:
         export_changes(index, tmp_path / "search", since=1)
+    assert "export_index(INDEX, 'web'" in str(caught.value.fixes[0])
+    with pytest.raises(ParameterError, match="no filters of an engine"):
+        translated_filter(tmp_path / "search", "a = 1")
+    with pytest.raises(ForeignFolderError, match="holds the search box of a site"):
+        export_index(index, "sqlite", tmp_path / "search", overwrite=True)
     chunked = built(tmp_path, overwrite=True, chunk=20)
     with pytest.raises(ParameterError, match="whole documents"):
         export_index(chunked, "web", tmp_path / "search")
