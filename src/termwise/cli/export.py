@@ -68,6 +68,7 @@ def command(
     """
     from termwise.collection import read_queries
     from termwise.export import export_index
+    from termwise.export.scripts.client import DATABASES
 
     if to == "list":
         _list_targets(as_json)
@@ -127,7 +128,9 @@ def command(
         return
     size = sum(file["bytes"] for file in made["files"].values())
     print_text(f"{out}: {counted(made['documents'], 'document')}, {human_bytes(size)}, {seconds:.1f} s")
-    load = f"python {quote(str(out / 'client.py'))} load; " if "client.py" in made["files"] else ""
+    ready = any(name.endswith(DATABASES) for name in made["files"])
+    use = 'search "your question"' if ready else "load"
+    load = f"python {quote(str(out / 'client.py'))} {use}; " if "client.py" in made["files"] else ""
     note(f"next: {load}{out / 'README.md'} says what is exact")
 
 

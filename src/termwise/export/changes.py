@@ -180,7 +180,7 @@ class ChangedRows:
             )
             write_state(self.source, self.folder, records=current)
             write_programs(self.source, self.target, self.folder)
-            self.folder.write("README.md", readme(self.source, self.target))
+            self.folder.write("README.md", readme(self.source, self.target, self.folder.path))
             self.folder.remove(f"state/{self.since}")
             self.folder.finish(
                 {

@@ -143,7 +143,7 @@ def export_index(
         write_state(source, folder, progress)
         write_programs(source, target, folder)
         described = description(source, target)
-        folder.write("README.md", readme(source, target))
+        folder.write("README.md", readme(source, target, Path(out)))
         return folder.finish(described)
 
 

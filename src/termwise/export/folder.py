@@ -212,7 +212,7 @@ def read_description(folder: Path, *, published: bool = False) -> dict[str, Any]
     if not file.is_file() and (folder / PUBLISHED).is_file():
         if not published:
             raise ParameterError(
-                "the folder is the search box of a site: it has no changes, no filters of an engine, and no data to load",
+                "the folder is the search box of a site: it has no changes, no filters, and no data to load",
                 facts=[("folder", folder)],
                 fixes=[
                     Fix.sentence(

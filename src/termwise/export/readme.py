@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import re
+from pathlib import Path
+from shlex import quote
+
 from termwise._version import __version__
+from termwise.errors import ParameterError
 from termwise.export.kit.query_kit import SNOWBALL
 from termwise.export.query_kit import described_analyzers, needs_snowball
+from termwise.export.scripts.client import DATABASES, PACKAGES
 from termwise.export.source import ExportSource
 from termwise.export.target import Statement, Target
+from termwise.filters import Exists
 
 _EXACT = {True: "yes", False: "no", None: "untested"}
 
 
-def readme(source: ExportSource, target: Target) -> str:
-    """Return the README of an export as Markdown."""
+def readme(source: ExportSource, target: Target, folder: Path) -> str:
+    """Return the README of an export in a folder as Markdown."""
     documents = source.index.documents
     unit = f"{documents:,} documents" + (f" in {len(source):,} chunks" if source.chunked else "")
     parts = [
@@ -21,13 +30,7 @@ def readme(source: ExportSource, target: Target) -> str:
         "export.json lists the contents and a checksum of every file.",
     ]
     if target.engine:
-        parts += [
-            "## Load and search",
-            '```\npython client.py load\npython client.py search "your question"\n```',
-            "client.py needs Python 3.11 or later, and nothing of termwise; engine.py names the library of the "
-            "engine and says what --at means. A filter is in the form of the engine, and part of the request as it is: "
-            "do not take it from users.",
-        ]
+        parts += ["## Load and search", *_client(source, target, folder)]
     parts += [
         "## Queries",
         _queries(source, target),
@@ -35,6 +38,65 @@ def readme(source: ExportSource, target: Target) -> str:
         _table([*target.statements(source), *_linear(source)]),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _client(source: ExportSource, target: Target, folder: Path) -> list[str]:
+    """Return how the program of the export is used."""
+    engine = (folder / "engine.py").read_text(encoding="utf-8")
+    title, location, *_ = (ast.get_docstring(ast.parse(engine)) or "").split("\n\n")
+    packages = [name for module, name in PACKAGES.items() if re.search(rf"\b{module}\b", engine)]
+    files = _schema(folder)
+    lines = [
+        *([f"pip install {' '.join(dict.fromkeys(packages))}"] if packages else []),
+        *([] if any(name.endswith(DATABASES) for name in files) else ["python client.py load"]),
+        'python client.py search "your question"',
+    ]
+    found = [
+        "client.py needs Python 3.11 or later, and nothing of termwise. --at LOCATION names another place of the data. "
+        + location,
+        f"{title} Names of tables and fields are in {', '.join(files) or 'data'}.",
+    ]
+    if not any(each.what == "changes" for each in target.statements(source)):
+        found.append(
+            "After a change of the index, `termwise export INDEX --out FOLDER --since last` adds a folder changes/A-B "
+            "here. `python client.py update changes/A-B` applies it; folders are applied once, in the order of their "
+            "numbers."
+        )
+    if source.schema:
+        found.append(_filter(source, target))
+    return ["```\n" + "\n".join(lines) + "\n```", *map(_filled, found)]
+
+
+def _filter(source: ExportSource, target: Target) -> str:
+    """Return an example of a filter."""
+    condition = Exists(min(source.schema))
+    try:
+        translated = target.filter(condition, source.schema)
+    except ParameterError:
+        return "There are no filters."
+    text = translated if isinstance(translated, str) else json.dumps(translated, ensure_ascii=False)
+    return (
+        f"A filter is in the form of the engine, and part of the request as it is: do not take it from users. "
+        f"`termwise export-filter FOLDER {quote(str(condition))}` prints the one of "
+        f'`python client.py search "your question" --filter {quote(text)}`.'
+    )
+
+
+def _schema(folder: Path) -> list[str]:
+    """Return the files that describe tables and fields: those of the schema, or the database."""
+    data = folder / "data"
+    files = [
+        *(folder / "schema").glob("tables.sql"),
+        *data.glob("application/schemas/*"),
+        *data.glob("*.json"),
+    ]
+    files += [*data.glob("index.duckdb"), *data.glob("index.sqlite")]
+    return sorted(path.relative_to(folder).as_posix() for path in files)
+
+
+def _filled(text: str) -> str:
+    """Return a paragraph as one line of Markdown."""
+    return " ".join(text.replace("``", "`").split())
 
 
 def _queries(source: ExportSource, target: Target) -> str:

@@ -15,7 +15,7 @@ from termwise.export.folder import ExportFolder
 from termwise.export.source import Batch, ExportPart, ExportSource
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Filter
-from termwise.fixes import Code, Fix
+from termwise.fixes import Fix
 from termwise.progress import Progress
 
 PIECE = 20_000
@@ -171,11 +171,12 @@ def refuse_vectors(target: str, source: ExportSource) -> None:
             f"{target} has no vectors, and the index has",
             facts=[("index", source.path), ("parts with vectors", ", ".join(dense))],
             fixes=[
-                "choose a target with vectors, such as opensearch, qdrant, postgresql or duckdb",
-                Fix.sentence(
-                    "build an index of term weights, such as {}",
-                    Fix.call("build_index", model=Code("Lookup(form='terms')")),
+                Fix.build("build an index of term weights: {}", model="bm25"),
+                *(
+                    f"export the part {part.name}: its folder is {part.index.path}"
+                    for part in sparse_parts(source)
                 ),
+                "choose a target with vectors, such as opensearch, qdrant, postgresql or duckdb",
             ],
         )
 
@@ -186,7 +187,7 @@ def refuse_several(target: str, source: ExportSource) -> None:
         raise ParameterError(
             f"{target} holds the weights of one index, and a mixture has several",
             facts=[("mixture", source.path), ("parts", ", ".join(part.name for part in source.parts))],
-            fixes=["export a part: give its folder, inside that of the mixture"],
+            fixes=[f"export the part {part.name}: its folder is {part.index.path}" for part in source.parts],
         )
 
 

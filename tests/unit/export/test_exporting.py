@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from types import SimpleNamespace
 from typing import Any
 
@@ -246,7 +247,9 @@ def test_commands(sources: dict[str, Path], tmp_path: Path, capsys: pytest.Captu
     queries.write_text("".join(f"{query.query_id}\t{query.text}\n" for query in QUERIES[:3]))
     index = str(sources["instant"])
     assert run(["export", index, "--to", "duckdb", "--out", str(out)]) == 0
-    assert "240 documents" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "240 documents" in said.out
+    assert f'next: python {out}/client.py search "your question"; ' in said.err  # nothing is loaded
     assert (
         run(["export-check", index, str(out), "--queries", str(queries), "-k", "20", "--json", "--load"]) == 0
     )
@@ -408,6 +411,24 @@ def test_the_program_says_what_to_install_or_remove(sources: dict[str, Path], tm
     assert "--replace" not in client(tmp_path / "sqlite", "load", "--help").stdout
     export_index(sources["bm25"], "postgresql", tmp_path / "postgresql")
     assert "--replace" in client(tmp_path / "postgresql", "load", "--help").stdout
+
+
+@pytest.mark.parametrize("to", [name for name in TARGETS if target_class(name).engine])
+def test_the_readme_shows_how_the_program_is_used(sources: dict[str, Path], tmp_path: Path, to: str) -> None:
+    export_index(sources["bm25"], to, tmp_path / "out")
+    text = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 40
+    packages = {"opensearch": "opensearch-py", "duckdb": "duckdb", "milvus": "pymilvus", "sqlite": None}
+    if to in packages:
+        assert (f"pip install {packages[to]}\n" in text) == (packages[to] is not None)
+    assert ("python client.py load" in text) == (to not in ("sqlite", "duckdb"))
+    assert "LOCATION is " in text
+    assert "default" in text
+    assert ("update changes/A-B" in text) == (to != "anserini")
+    if to != "anserini":
+        condition = translated_filter(tmp_path / "out", termwise.filters.Exists("day"))
+        shown = condition if isinstance(condition, str) else json.dumps(condition)
+        assert f"--filter {quote(shown)}`" in text
 
 
 def test_languages_that_the_query_kit_cannot_reproduce(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ import termwise
 from termwise.errors import ParameterError
 from termwise.export import ExportSource, LinearForm, export_changes, export_index
 from termwise.export.check import open_engine
+from termwise.export.kit.query_kit import QueryKit
 from termwise.export.postings import postings_by_term
 from termwise.export.targets.ciff import _encoded
 from termwise.text.vocabulary import BACKGROUND
@@ -318,3 +320,28 @@ def test_anserini_is_exact(sources: dict[str, Path], tmp_path: Path, name: str) 
     with open_engine(tmp_path / "out", jar) as engine:
         engine.load(lambda line: None)
     check(sources[name], tmp_path / "out", at=jar)
+
+
+@pytest.mark.parametrize("weights", ["real", "impacts"])
+@pytest.mark.parametrize("name", ["bm25", "dirichlet"])
+def test_the_readme_of_json_lines_says_how_to_score(
+    sources: dict[str, Path], tmp_path: Path, name: str, weights: str
+) -> None:
+    """The formula of the README, with its numbers, gives the scores of the index."""
+    out = tmp_path / "out"
+    export_index(sources[name], "jsonl", out, settings={"weights": weights})
+    (row,) = re.findall(r"\| scores \| yes \| (.*?), with", (out / "README.md").read_text(encoding="utf-8"))
+    formula = row.replace(" x ", " * ").replace("sum of terms[token] * vector[token]", "products")
+    formula = formula.replace(f"vector[{BACKGROUND}]", "bias")
+    assert ("background" in formula) == (name == "dirichlet")
+    (part,) = QueryKit(out / "query_kit").query("sort a list of lines")["parts"]
+    found = {}
+    for line in (out / "data" / "00000.jsonl").read_text(encoding="utf-8").splitlines():
+        document = json.loads(line)
+        vector = document["vector"]
+        products = sum(weight * vector.get(token, 0) for token, weight in part["terms"].items())
+        values = {**part, "products": products, "bias": vector.get(BACKGROUND, 0)}
+        found[document["id"]] = eval(formula, {}, values)
+    ranking = termwise.open(sources[name]).rank("sort a list of lines", k=100)
+    assert len(ranking.doc_ids) > 10
+    assert [found[each] for each in ranking.doc_ids] == pytest.approx(ranking.scores.tolist(), rel=1e-6)

@@ -326,6 +326,16 @@ def kit_commands(kit: Path) -> list[list[str]]:
     return [[sys.executable, "-I", "-S", str(kit / "query_kit.py")], [node, str(kit / "command.js")]]
 
 
+def test_the_program_in_javascript_has_help(tmp_path: Path, javascript: JavaScriptKit) -> None:
+    searcher = build_index(documents(["green tea"]), tmp_path / "index", model="bm25")
+    write_query_kit(searcher, tmp_path / "kit")
+    for option in ("--help", "-h"):
+        shown = subprocess.run(
+            [*kit_commands(tmp_path / "kit")[1], option], check=True, capture_output=True, text=True
+        )
+        assert "node command.js --tokens" in shown.stdout
+
+
 def test_a_stemmer_of_a_package(
     tmp_path: Path, javascript: JavaScriptKit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

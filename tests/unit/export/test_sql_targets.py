@@ -187,6 +187,10 @@ def test_filters_are_written_as_sql() -> None:
 def test_vectors_are_refused(sources: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="SQLite has no vectors") as caught:
         export_index(sources["instant"], "sqlite", tmp_path / "out")
+    assert [str(fix) for fix in caught.value.fixes][:2] == [
+        "build an index of term weights: `model='bm25'`",
+        f"export the part bm25: its folder is {sources['instant'] / 'bm25'}",
+    ]
     assert "duckdb" in caught.value.render()
     assert not (tmp_path / "out").exists()
 

@@ -39,6 +39,10 @@ PACKAGES = {
 """Packages of pip by the modules of the libraries that an ``engine.py`` imports."""
 
 
+DATABASES = (".sqlite", ".duckdb")
+"""Endings of files that are the database of the engine, so that nothing needs to be loaded."""
+
+
 def imported(path: Path) -> ModuleType:
     """Import a Python file of the export."""
     sys.path.insert(0, str(path.parent))
@@ -64,7 +68,7 @@ def damaged_files(folder: Path, description: Mapping[str, Any]) -> list[str]:
     damaged = []
     for name, recorded in description["files"].items():
         path = folder / name
-        if name.startswith(("data/", "schema/", "changes/")) and path.suffix not in (".sqlite", ".duckdb"):
+        if name.startswith(("data/", "schema/", "changes/")) and not name.endswith(DATABASES):
             if not path.is_file():
                 damaged.append(name)
                 continue

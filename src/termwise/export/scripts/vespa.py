@@ -1,7 +1,9 @@
 """Vespa: documents with weighted sets and tensors, ranked by the profile ``linear``. No library is needed.
 
-LOCATION is the address of a container, by default http://localhost:8080. First deploy the application, and feed with
-the command-line tool of Vespa, which is faster than ``client.py load``:
+LOCATION is the address of a container, by default http://localhost:8080. Before ``client.py load``, deploy the
+application data/application.
+
+The command-line tool of Vespa feeds faster than ``client.py load``:
 
     vespa deploy data/application
     cat data/feed-*.jsonl | vespa feed -

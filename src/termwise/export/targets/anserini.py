@@ -72,7 +72,11 @@ class Anserini:
     def statements(self, source: ExportSource) -> list[Statement]:
         """Return what is exact."""
         reason = "Lucene adds them in 32 bits; documents with equal scores are in the order of the index"
-        return [*integer_statements(source), Statement("scores", True, reason)]
+        return [
+            *integer_statements(source),
+            Statement("scores", True, reason),
+            Statement("changes", False, "the index of Lucene is built as a whole: export it anew"),
+        ]
 
     def filter(self, filter: Filter, schema: Schema) -> Any:
         """Raise an error: the form has no filters."""

@@ -90,12 +90,36 @@ class Jsonl(TypedSettings):
             if self.weights == "real"
             else "weights are the whole numbers that the index stores"
         )
-        lines = [Statement("weights", True, reason)]
+        lines = [
+            Statement("weights", True, reason),
+            Statement("scores", True, self._score(source)),
+            Statement(
+                "changes",
+                True,
+                "from changes/A-B, in their order: remove the documents in deleted.jsonl, and those with the id of a "
+                "line of changed.jsonl, then add these lines",
+            ),
+        ]
         if source.parts[0].has_bias:
             lines.append(Statement("document bias", True, f"it is the weight of the token {BACKGROUND}"))
         if source.schema:
             lines.append(Statement("attributes", False, "the form has none"))
         return lines
+
+    def _score(self, source: ExportSource) -> str:
+        """Return how the score of a document is computed from its line and the query of the kit."""
+        quantiser = source.parts[0].index.manifest.quantiser
+        real = self.weights == "real"
+        share = f"coefficient / {quantiser.scale!r}" if real else "coefficient"
+        bias = ""
+        if source.parts[0].has_bias:
+            factor = f"{2**quantiser.bias_bits} x " if real else ""
+            bias = f" + {factor}background x vector[{BACKGROUND}]"
+        divided = "; vector has impacts times this number, which coefficient has, too" if real else ""
+        return (
+            f"constant + {share} x (sum of terms[token] x vector[token]{bias}), with the only part of a query of "
+            f"query_kit{divided}"
+        )
 
     def filter(self, filter: Filter, schema: Schema) -> Any:
         """Raise an error: the form has no filters."""
