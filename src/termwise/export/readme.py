@@ -45,16 +45,16 @@ def _client(source: ExportSource, target: Target, folder: Path) -> list[str]:
     engine = (folder / "engine.py").read_text(encoding="utf-8")
     title, location, *_ = (ast.get_docstring(ast.parse(engine)) or "").split("\n\n")
     packages = [name for module, name in PACKAGES.items() if re.search(rf"\b{module}\b", engine)]
-    files = _schema(folder)
+    ready = any(path.name.endswith(DATABASES) for path in (folder / "data").iterdir())
     lines = [
         *([f"pip install {' '.join(dict.fromkeys(packages))}"] if packages else []),
-        *([] if any(name.endswith(DATABASES) for name in files) else ["python client.py load"]),
+        *([] if ready else ["python client.py load"]),
         'python client.py search "your question"',
     ]
     found = [
         "client.py needs Python 3.11 or later, and nothing of termwise. --at LOCATION names another place of the data. "
         + location,
-        f"{title} Names of tables and fields are in {', '.join(files) or 'data'}.",
+        f"{title} {_schema(source, folder)}",
     ]
     if not any(each.what == "changes" for each in target.statements(source)):
         found.append(
@@ -82,16 +82,26 @@ def _filter(source: ExportSource, target: Target) -> str:
     )
 
 
-def _schema(folder: Path) -> list[str]:
-    """Return the files that describe tables and fields: those of the schema, or the database."""
+def _schema(source: ExportSource, folder: Path) -> str:
+    """Return the names of tables and fields, which are read from the files of the schema."""
     data = folder / "data"
     files = [
-        *(folder / "schema").glob("tables.sql"),
+        *folder.glob("schema/tables.sql"),
         *data.glob("application/schemas/*"),
-        *data.glob("*.json"),
+        *sorted(data.glob("*.json")),
     ]
-    files += [*data.glob("index.duckdb"), *data.glob("index.sqlite")]
-    return sorted(path.relative_to(folder).as_posix() for path in files)
+    if not files:
+        return ""
+    parts = "|".join(re.escape(part.field) for part in source.parts)
+    names = (
+        r'(?<=")attribute(?:_|s\.)(?:[^"\\]|\\.)+(?=")|'
+        rf"\b(?:documents|position|id|doc_id|text|(?:{parts})(?:_\w+)?|attribute_\w+)\b"
+    )
+    found = dict.fromkeys(
+        name for path in files for name in re.findall(names, path.read_text(encoding="utf-8"))
+    )
+    listed = ", ".join(path.relative_to(folder).as_posix() for path in files)
+    return f"Names of tables and fields, from {listed}: {', '.join(found)}."
 
 
 def _filled(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -429,6 +430,12 @@ def test_the_readme_shows_how_the_program_is_used(sources: dict[str, Path], tmp_
         condition = translated_filter(tmp_path / "out", termwise.filters.Exists("day"))
         shown = condition if isinstance(condition, str) else json.dumps(condition)
         assert f"--filter {quote(shown)}`" in text
+        field = "attributes." if to == "qdrant" else "attribute_"
+        names = text.partition("Names of tables and fields, from ")[2].partition("\n")[0]
+        assert {f"{field}{name}" for name in ("day", "lang", "ok", "price", "tags", "year")} < {
+            *re.split(r"[ ,]+", names)
+        }
+        assert "bm25" in names
 
 
 def test_languages_that_the_query_kit_cannot_reproduce(

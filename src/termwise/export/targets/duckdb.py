@@ -105,10 +105,12 @@ class Duckdb:
 
     def write(self, source: ExportSource, folder: ExportFolder, progress: Progress) -> None:
         """Write the database."""
-        if folder.finished(FILE):
-            return
         duckdb, arrow = _libraries()
         dialect = DuckdbDialect()
+        tables = tables_sql(source, dialect, vector="FLOAT[{}]".format, keys=False)
+        folder.write("schema/tables.sql", "".join(f"{each};\n" for each in tables))
+        if folder.finished(FILE):
+            return
         with folder.place(FILE) as path:
             database = duckdb.connect(str(path), config={"threads": 2, "memory_limit": "300MB"})
             try:
@@ -119,7 +121,7 @@ class Duckdb:
                     database.execute(f"INSERT INTO {table} SELECT * FROM batch")
                     database.unregister("batch")
 
-                for statement in tables_sql(source, dialect, vector="FLOAT[{}]".format, keys=False):
+                for statement in tables:
                     database.execute(statement)
                 state = [source.origin, source.generation]
                 database.execute("INSERT INTO export_state VALUES (?, ?)", state)

@@ -101,10 +101,11 @@ class Sqlite:
 
     def write(self, source: ExportSource, folder: ExportFolder, progress: Progress) -> None:
         """Write the database."""
-        if folder.finished(FILE):
-            return
         dialect = SqliteDialect()
         tables = tables_sql(source, dialect, vector=str, keys=True, real="REAL")
+        folder.write("schema/tables.sql", "".join(f"{each};\n" for each in tables))
+        if folder.finished(FILE):
+            return
         try:
             self._write(source, folder, progress, dialect, tables)
         except sqlite3.OperationalError as error:
