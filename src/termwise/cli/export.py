@@ -193,7 +193,7 @@ def _generation(text: str) -> int | None:
     """Return the number of a generation; None for that of the export."""
     if text == "last":
         return None
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > 18:
         raise ParameterError(
             "--since takes the number of a generation, or last, which is that of the export",
             facts=[("given", text)],

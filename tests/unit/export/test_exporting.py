@@ -273,8 +273,9 @@ def test_commands(sources: dict[str, Path], tmp_path: Path, capsys: pytest.Captu
     assert "0 rows changed and 0 deleted since generation 0" in capsys.readouterr().out
     assert run(["export", index, "--out", str(out), "--since", "1"]) == 2
     assert f"termwise export {index} --out {out} --since last" in capsys.readouterr().err
-    assert run(["export", index, "--out", str(out), "--since", "first"]) == 2
-    assert "--since last" in capsys.readouterr().err
+    for wrong in ("first", "9" * 5000):
+        assert run(["export", index, "--out", str(out), "--since", wrong]) == 2
+        assert "--since last" in capsys.readouterr().err
     assert run(["export", index, "--to", "duckdb", "--out", str(out), "--since", "0"]) == 0
     assert run(["export", index, "--to", "sqlite", "--out", str(out), "--since", "0"]) == 2
     assert "target there  duckdb" in capsys.readouterr().err

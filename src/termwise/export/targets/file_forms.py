@@ -54,7 +54,10 @@ def no_changes(title: str) -> ParameterError:
 
 def no_filters(title: str) -> ParameterError:
     """Return the error for a filter in a form without attributes."""
-    return ParameterError(f"{title}: there are no attributes, and no filters")
+    return ParameterError(
+        f"{title}: there are no attributes, and no filters",
+        fixes=["choose a target with filters, such as sqlite or opensearch"],
+    )
 
 
 def byte_order(source: ExportSource) -> tuple[npt.NDArray[np.int32], list[int]]:
