@@ -186,7 +186,7 @@ def export_changes(
     ...     _ = termwise.build_index([termwise.Document("a", "green tea")], index, model="bm25")
     ...     _ = export_index(index, "sqlite", out)
     ...     with termwise.open_writer(index) as writer:
-    ...         writer.add([termwise.Document("b", "black tea")])
+    ...         _ = writer.add([termwise.Document("b", "black tea")])
     ...     export_changes(index, out)
     {'since': 0, 'generation': 1, 'folder': 'changes/0-1', 'changed': 1, 'deleted': 0}
     """
