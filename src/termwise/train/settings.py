@@ -135,7 +135,7 @@ class TrainSettings(LoopSettings):
         For TILDE: factor of an additional loss, the cross-entropy of the relevant passage among those of the batch by
         query likelihood. It needs no further forward pass. 0 for the loss of the paper.
     prior_bias : bool
-        For TILDE: initialise the decoder's bias with the log-odds of each term in training queries.
+        For TILDE: initialise the decoder's bias with the log-odds of each term in the targets of the objective.
     initial_weight : float
         For TILDEv2: initial bias of a new projection. At 0 half of all pieces start with a weight of 0, and a ReLU has
         no gradient there; at 1 the initial scores count matches. For SPLADE-doc: added to the bias of every term. The
@@ -150,7 +150,7 @@ class TrainSettings(LoopSettings):
     activation : {"relu", "log1p_relu"}
         For SPLADE-doc: ln(1 + relu(z)), or ln(1 + ln(1 + relu(z))). The activation of a base of this kind stays.
     head_steps, head_pairs : int
-        For TILDE: steps that fit the head alone before training, and the pairs of this fit; see
+        For TILDE: steps that fit the head alone, to the objective, before training, and the pairs of this fit; see
         `termwise.train.loop.warm_start`.
     teacher : str
         For a loss that ranks: folder or name of a dense encoder for distillation of its cosines; ``none`` for none.
@@ -254,6 +254,11 @@ class TrainSettings(LoopSettings):
     def reads_passages(self) -> bool:
         """Whether the network reads passages in training, and not queries alone."""
         return self.objective != "document-likelihood"
+
+    @property
+    def reads_queries(self) -> bool:
+        """Whether the network reads queries in training."""
+        return self.objective in ("document-likelihood", "biqdl")
 
     @classmethod
     def for_kind(cls, kind: str, given: Mapping[str, str] | None = None) -> TrainSettings:

@@ -16,7 +16,7 @@ from termwise.train.settings import TrainSettings
     [
         ({}, 40),
         ({"objective": "query-likelihood"}, 30),
-        ({"objective": "query-likelihood", "head_steps": 5}, 40),  # the head is fitted to queries as well
+        ({"objective": "query-likelihood", "head_steps": 5}, 30),  # the head is fitted to the same objective
         ({"objective": "document-likelihood"}, 40),
     ],
 )

@@ -248,7 +248,7 @@ def test_the_prior_bias_by_hand(base, pieces, analyzer, number):
     queries = ["the wing wing", "wing lift", "lift wing zebra", "drag"]
     source = PairSource("mini", queries, ["p"], np.array([[i, 0] for i in range(4)], dtype=np.int32))
     network = network_on_base("tilde", base)
-    set_prior_bias(network, pieces, [source], TrainSettings())
+    set_prior_bias(network, pieces, [source], TrainSettings(objective="query-likelihood"))
     bias = output_layer(network.pretrained).bias.tolist()
     assert bias[number("wing")] == pytest.approx(math.log(3.5 / 1.5))
     assert bias[number("lift")] == pytest.approx(math.log(2.5 / 2.5), abs=1e-7)
@@ -258,6 +258,21 @@ def test_the_prior_bias_by_hand(base, pieces, analyzer, number):
     assert {round(value, 5) for value, keep in zip(bias, kept, strict=True) if not keep} == {
         round(math.log(0.5 / 4.5), 5)
     }
+
+
+@pytest.mark.parametrize(
+    ("objective", "wing", "drag"),
+    [("document-likelihood", 1.5 / 0.5, 0.5 / 1.5), ("biqdl", 4.5 / 1.5, 1.5 / 4.5)],
+)
+def test_the_prior_bias_counts_the_targets_of_the_objective(base, pieces, number, objective, wing, drag):
+    """Of four queries, three have *wing* and one *drag*; the only passage has *wing*."""
+    queries = ["the wing wing", "wing lift", "lift wing zebra", "drag"]
+    source = PairSource("mini", queries, ["wing jet"], np.array([[i, 0] for i in range(4)], dtype=np.int32))
+    network = network_on_base("tilde", base)
+    set_prior_bias(network, pieces, [source], TrainSettings(objective=objective))
+    bias = output_layer(network.pretrained).bias.tolist()
+    assert bias[number("wing")] == pytest.approx(math.log(wing))
+    assert bias[number("drag")] == pytest.approx(math.log(drag))
 
 
 def test_only_the_learning_rate_may_change_when_resuming(base, analyzer, sources, tmp_path):

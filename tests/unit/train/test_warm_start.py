@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from termwise.train.loop import warm_start  # noqa: E402
 from termwise.train.loop.warm_start import fit_head  # noqa: E402
 from termwise.train.networks import TildeNetwork, network_on_base  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
@@ -50,6 +53,21 @@ def test_the_fit_depends_on_the_seed_and_reports_its_stages(base, pieces):
     assert fitted(base, pieces)[2] == losses
     assert ("read the encoder", 30, 30) in seen
     assert seen[-1] == ("fit the head", 40, 40)
+
+
+@pytest.mark.parametrize(
+    ("objective", "marker"), [("query-likelihood", "document"), ("document-likelihood", "query")]
+)
+def test_one_likelihood_reads_one_side(base, pieces, monkeypatch, objective, marker):
+    read = []
+    outputs = warm_start._first_outputs
+    monkeypatch.setattr(
+        warm_start, "_first_outputs", lambda *given: (read.append(given[3]), outputs(*given))[1]
+    )
+    _, _, losses = fitted(base, pieces, replace(SETTINGS, objective=objective))
+    assert read == [getattr(pieces.special, marker)]
+    assert losses[-1] < losses[0]
+    assert fitted(base, pieces)[2] != losses
 
 
 def test_in_bfloat16(base, pieces):

@@ -191,8 +191,7 @@ def longest_input(kind: str, settings: TrainSettings, *, expansion_terms: int = 
     """Return the largest number of pieces of an input, special ones and the expansion with its separator included."""
     if kind != TildeNetwork.kind:
         return settings.document_length + (expansion_terms + 1 if expansion_terms else 0)
-    reads_queries = settings.objective != "query-likelihood" or settings.head_steps > 0
-    return max(settings.document_length, settings.query_length if reads_queries else 0)
+    return max(settings.document_length, settings.query_length if settings.reads_queries else 0)
 
 
 def number_of_batches(run: TrainingRun) -> int:

@@ -151,7 +151,7 @@ class Collator:
             ]
             batch["passage_ids"], batch["passage_mask"] = self.pieces.padded(ids)
             batch["query_rows"], batch["query_terms"] = distinct_terms(queries, self.kept)
-        if settings.objective != "query-likelihood":
+        if settings.reads_queries:
             ids = [self.pieces.framed(special.query, row[: settings.query_length - 2]) for row in queries]
             batch["query_ids"], batch["query_mask"] = self.pieces.padded(ids)
             batch["passage_rows"], batch["passage_terms"] = distinct_terms(passages, self.kept)

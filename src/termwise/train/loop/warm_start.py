@@ -34,7 +34,7 @@ def fit_head(
     *,
     progress: Progress = no_progress,
 ) -> list[float]:
-    """Fit transform and bias of the head, in place, to both likelihood losses; encoder and decoder stay fixed.
+    """Fit transform and bias of the head, in place, to the loss of the objective; encoder and decoder stay fixed.
 
     The fit takes ``head_steps`` steps of 256 pairs of query and passage with Adam; the rate falls linearly from 2e-3.
     Two vectors per pair are kept in memory. The result is the mean loss over the pairs of each step.
@@ -44,13 +44,14 @@ def fit_head(
     kept = torch.from_numpy(kept_terms).to(device)
     queries = [pieces(query) for query, _ in pairs]
     passages = [pieces(passage) for _, passage in pairs]
-    outputs = [
-        _first_outputs(network, pieces, rows, marker, length, settings, progress)
-        for rows, marker, length in (
-            (passages, pieces.special.document, settings.document_length),
-            (queries, pieces.special.query, settings.query_length),
-        )
-    ]
+    special = pieces.special
+    sides = []
+    if settings.reads_passages:
+        inputs = (passages, special.document, settings.document_length)
+        sides.append((_first_outputs(network, pieces, *inputs, settings, progress), queries))
+    if settings.reads_queries:
+        inputs = (queries, special.query, settings.query_length)
+        sides.append((_first_outputs(network, pieces, *inputs, settings, progress), passages))
     optimizer = torch.optim.Adam(network.head_parameters(), lr=_RATE)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.02, settings.head_steps)
     decoder = output_layer(network.pretrained).weight
@@ -62,12 +63,12 @@ def fit_head(
     for number in range(settings.head_steps):
         chosen = random.integers(len(pairs), size=min(_BATCH, len(pairs)))
         parts = []
-        for features, targets in ((outputs[0], queries), (outputs[1], passages)):
+        for features, targets in sides:
             rows, terms = distinct_terms([targets[i] for i in chosen.tolist()], kept_terms)
             with torch.autocast(device.type, dtype=torch.bfloat16, enabled=settings.precision == "bfloat16"):
                 logits = head(features[torch.from_numpy(chosen)].to(device))
             parts.append(likelihood_loss(logits, rows.to(device), terms.to(device), kept))
-        loss = biqdl(*parts) / len(chosen)
+        loss = (biqdl(*parts) if len(parts) == 2 else parts[0]) / len(chosen)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -83,9 +84,10 @@ def fit_head(
 def set_prior_bias(
     network: TildeNetwork, pieces: Pieces, sources: Sequence[PairSource], settings: TrainSettings
 ) -> None:
-    """Set the decoder's bias of each term to the log-odds of the term in training queries.
+    """Set the decoder's bias of each term to the log-odds of the term in the targets of the objective.
 
-    With n queries, df of which contain the term, the bias is ln((df + 0.5) / (n - df + 0.5)). With initial logits of 0,
+    The targets are the training queries for query likelihood, the passages for document likelihood, and both for BiQDL.
+    With n of them, df of which contain the term, the bias is ln((df + 0.5) / (n - df + 0.5)). With initial logits of 0,
     training needs thousands of steps to learn that all terms are rare.
     """
     vocabulary = pieces.analyzer.vocabulary
@@ -93,10 +95,16 @@ def set_prior_bias(
     df = np.zeros(len(vocabulary))
     total = 0
     for source in sources:
-        for query in np.unique(source.pairs[:, 0]).tolist():
-            row = np.unique(pieces(source.queries[query]))
-            df[row[kept[row]]] += 1
-            total += 1
+        sides = []
+        if settings.reads_passages:
+            sides.append((source.queries, source.pairs[:, 0]))
+        if settings.reads_queries:
+            sides.append((source.passages, source.pairs[:, 1]))
+        for texts, numbers in sides:
+            for number in np.unique(numbers).tolist():
+                row = np.unique(pieces(texts[number]))
+                df[row[kept[row]]] += 1
+                total += 1
     odds = np.log((df + 0.5) / (total - df + 0.5))
     output_layer(network.pretrained).bias.copy_(torch.from_numpy(odds.astype(np.float32)))
 
