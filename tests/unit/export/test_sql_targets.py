@@ -245,3 +245,46 @@ def test_a_schema_of_another_export_is_not_changed(
     assert subprocess.run(command, capture_output=True, check=False).returncode == 1
     subprocess.run([*command, "--replace"], capture_output=True, check=True)
     check(sources["dirichlet"], tmp_path / "dirichlet", at=postgres)
+
+
+@pytest.mark.parametrize("schema", ["public", "pg_catalog", "pg_", "information_schema"])
+def test_schemas_of_others_are_refused(sources: dict[str, Path], tmp_path: Path, schema: str) -> None:
+    with pytest.raises(ParameterError, match="a schema of its own"):
+        export_index(sources["bm25"], "postgresql", tmp_path / "out", settings={"schema": schema})
+
+
+@pytest.mark.parametrize("is_own", [False, True], ids=["a schema of the user", "a schema of the export"])
+def test_only_tables_of_the_export_are_removed(
+    sources: dict[str, Path], tmp_path: Path, postgres: str, is_own: bool
+) -> None:
+    psycopg = pytest.importorskip("psycopg")
+    schema, out = f'"{is_own}"', tmp_path / "out"
+    settings = {"schema": schema, "form": "sparsevec"}
+    export_index(sources["bm25"], "postgresql", out, settings=settings)
+    quoted = f'"""{is_own}"""'
+    with psycopg.connect(postgres, autocommit=True) as database:
+
+        def tables() -> set[str]:
+            found = database.execute(
+                "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s)", [quoted]
+            )
+            return {name for (name,) in found if not name.endswith("_pkey")}
+
+        if not is_own:
+            database.execute(f"CREATE SCHEMA {quoted}")
+            database.execute(f"CREATE TABLE {quoted}.documents (mine TEXT)")
+            with pytest.raises(EngineError, match="refuses a request"), open_engine(out, postgres) as engine:
+                engine.load(print)
+            assert tables() == {"documents"}
+            database.execute(f"ALTER TABLE {quoted}.documents RENAME TO orders")
+        with open_engine(out, postgres) as engine:
+            engine.load(print)
+            if is_own:
+                database.execute(f"CREATE TABLE {quoted}.orders (mine TEXT)")
+            assert {"documents", "bm25_postings", "bm25_sparse", "orders"} <= tables()
+            engine.remove(print)  # type: ignore[attr-defined]
+            assert tables() == {"orders"}
+            database.execute(f"DROP TABLE {quoted}.orders")
+            engine.remove(print)  # type: ignore[attr-defined]
+            (left,) = database.execute("SELECT to_regnamespace(%s) IS NOT NULL", [quoted]).fetchone()
+            assert left == (not is_own)

@@ -7,7 +7,8 @@ PGDATABASE and so on). Vectors need the extension pgvector.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from linear_sql import ExportState, best_documents, search_sql
 
 DIMENSIONS = 1_000_000_000
 """Dimensions of the sparse vectors, the most that pgvector takes, so that terms can be added."""
+
+MADE = "termwise export"
+"""Comment on the schema, tables and views that an export made, which `Engine.remove` may remove."""
 
 
 def product(column: str, vector: Sequence[float]) -> str:
@@ -78,16 +82,44 @@ class Engine:
         return generation
 
     def remove(self, say: Callable[[str], None]) -> None:
-        """Remove the schema with all its tables."""
-        self.connection.execute(f"DROP SCHEMA IF EXISTS {self.quoted_schema} CASCADE".encode())
-        say(f"removed the schema {self.schema}")
+        """Remove the tables of an export, and the schema if an export made it and nothing else is in it."""
+        held = self.connection.execute(
+            "SELECT relkind = 'm', relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) "
+            "AND obj_description(oid, 'pg_class') = %s ORDER BY 1 DESC, 2",
+            (self.quoted_schema, MADE),
+        ).fetchall()
+        with self.connection.transaction():
+            for is_view, name in held:
+                kind = "MATERIALIZED VIEW" if is_view else "TABLE"
+                self.connection.execute(f'DROP {kind} {self.quoted_schema}."{name}"'.encode())
+        say(f"removed {len(held)} tables of an export from the schema {self.schema}")
+        comment = "SELECT obj_description(to_regnamespace(%s), 'pg_namespace')"
+        if self.connection.execute(comment, (self.quoted_schema,)).fetchall() == [(MADE,)]:
+            with suppress(psycopg.errors.DependentObjectsStillExist):
+                self.connection.execute(f"DROP SCHEMA {self.quoted_schema}".encode())
+                say(f"removed the schema {self.schema}")
+
+    def _create(self) -> None:
+        """Create the tables, unless an earlier run did; tables of others with these names are an error."""
+        held = "to_regnamespace(%s) IS NULL, to_regclass(%s) IS NULL"
+        names = (self.quoted_schema, f"{self.quoted_schema}.export_state")
+        ((is_new, is_missing),) = self.connection.execute(f"SELECT {held}", names).fetchall()
+        if is_missing:
+            with self.connection.transaction():
+                for statement in self._statements("tables"):
+                    self.connection.execute(statement.encode())
+                if is_new:
+                    self.connection.execute(f"COMMENT ON SCHEMA {self.quoted_schema} IS '{MADE}'".encode())
+
+    def _statements(self, name: str) -> Iterator[str]:
+        """Yield the statements of a file of the folder schema."""
+        text = (self.folder / "schema" / f"{name}.sql").read_bytes().decode()
+        return filter(str.strip, text.split(";\n"))
 
     def load(self, say: Callable[[str], None]) -> None:
         """Create the tables, load the pieces that are not loaded yet, and apply all changes."""
         self.generation()
-        for statement in (self.folder / "schema" / "tables.sql").read_text(encoding="utf-8").split(";\n"):
-            if statement.strip():
-                self.connection.execute(statement)
+        self._create()
         if self.generation() is None:
             row = (self.state.origin, -1)  # until all pieces are loaded
             self.connection.execute("INSERT INTO export_state VALUES (%s, %s)", row)
@@ -106,9 +138,8 @@ class Engine:
                         copy.write(data)
                 cursor.execute("INSERT INTO export_pieces VALUES (%s)", (name,))
             say(f"loaded {name}")
-        for statement in (self.folder / "schema" / "indexes.sql").read_text(encoding="utf-8").split(";\n"):
-            if statement.strip():
-                self.connection.execute(statement)
+        for statement in self._statements("indexes"):
+            self.connection.execute(statement.encode())
         if self.generation() == -1:
             self.connection.execute("UPDATE export_state SET generation = %s", (self.state.first,))
         for changes in self.state.changes:

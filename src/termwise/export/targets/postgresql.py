@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, ClassVar, Literal, final
@@ -45,6 +46,10 @@ MOST_WEIGHTS = 16_000
 DIMENSIONS = 1_000_000_000
 """Dimensions of the sparse vectors, the most that pgvector takes, so that terms can be added."""
 
+MADE = "termwise export"
+"""Comment on tables and views, as in ``postgresql.py`` of the export."""
+
+_SYSTEM = re.compile("public|information_schema|pg_.*", re.DOTALL)
 _HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _TRAILER = b"\xff\xff"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -131,6 +136,12 @@ class Postgresql(TypedSettings):
                     f"a name in PostgreSQL has 1 to {LONGEST_NAME} bytes, and none is NUL",
                     facts=[("name", name), ("bytes", len(name.encode()))],
                 )
+        if _SYSTEM.fullmatch(self.schema):
+            raise ParameterError(
+                "an export has a schema of its own, and this one belongs to PostgreSQL or to all users",
+                facts=[("schema", self.schema)],
+                fixes=[Fix.use("choose another name: {}", settings=Code("schema=NAME"))],
+            )
         if self.form == "sparsevec":
             for part in sparse_parts(source):
                 lengths = part.index.lengths(np.arange(len(source), dtype=np.int64))
@@ -154,10 +165,9 @@ class Postgresql(TypedSettings):
         schema = [f'CREATE SCHEMA IF NOT EXISTS "{quoted}"']
         if dense_parts(source) or self.form == "sparsevec":
             schema.append("CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")
-        schema += [
-            each.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ")
-            for each in ("CREATE TABLE export_pieces (name TEXT PRIMARY KEY)", *tables)
-        ]
+        tables.append("CREATE TABLE export_pieces (name TEXT PRIMARY KEY)")
+        for each in tables:
+            schema += [each, _marked("TABLE", each.split()[2])]
         folder.write("schema/tables.sql", "".join(f"{each};\n" for each in schema))
         indexes = [*(_views(source) if self.form == "sparsevec" else ()), *_indexes(source)]
         folder.write("schema/indexes.sql", "".join(f"{each};\n" for each in indexes))
@@ -211,6 +221,11 @@ def _table(source: ExportSource, place: int) -> str:
     return f"{part.field}_{'postings' if part.kind == 'sparse' else 'vectors'}"
 
 
+def _marked(kind: str, name: str) -> str:
+    """Return the statement that marks a table or view as one of an export, so that it can be removed."""
+    return f"COMMENT ON {kind} {name} IS '{MADE}'"
+
+
 def _views(source: ExportSource) -> Iterator[str]:
     """Yield the statements that make sparse vectors of postings."""
     for part in sparse_parts(source):
@@ -220,6 +235,7 @@ def _views(source: ExportSource) -> Iterator[str]:
             f"('{{' || {weights} || '}}/{DIMENSIONS}')::sparsevec AS vector "
             f"FROM {part.field}_postings GROUP BY position"
         )
+        yield _marked("MATERIALIZED VIEW", f"{part.field}_sparse")
         yield f"REFRESH MATERIALIZED VIEW {part.field}_sparse"
 
 
