@@ -124,6 +124,22 @@ def test_changes_follow_the_index(
         export_changes(index, out, since=0)
 
 
+@pytest.mark.parametrize("to", ["sqlite", "duckdb", "postgresql"])
+def test_changes_keep_carriage_returns(tmp_path: Path, to: str, request: pytest.FixtureRequest) -> None:
+    at = request.getfixturevalue("postgres") if to == "postgresql" else None
+    index, out, lang = tmp_path / "index", tmp_path / "out", "a\rb\r\nc\nd"
+    termwise.build_index(
+        [termwise.Document("a", "tea", {"lang": "x"})], index, model="bm25", attributes="all"
+    )
+    export_index(index, to, out, settings={"schema": "lines"} if at else None)
+    loaded(out, at)
+    with termwise.open_writer(index) as writer:
+        writer.add([termwise.Document("b", "green tea", {"lang": lang})])
+    export_changes(index, out, since=0)
+    with open_engine(loaded(out, at), at) as engine:
+        assert engine.rows("SELECT attribute_lang FROM documents ORDER BY position")[1] == (lang,)  # type: ignore[attr-defined]
+
+
 def test_rows_keep_their_place_after_a_merge(sources: dict[str, Path], tmp_path: Path) -> None:
     index, out = tmp_path / "index", tmp_path / "out"
     shutil.copytree(sources["changed"], index)

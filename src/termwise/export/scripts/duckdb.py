@@ -55,7 +55,7 @@ class Engine:
         if not self.state.next_step(changes, str(self.path)):
             return
         until = int(changes.resolve().name.split("-")[1])
-        script = (changes / "changes.sql").read_text(encoding="utf-8")
+        script = (changes / "changes.sql").read_bytes().decode()
         self.close()  # which only reads
         with duckdb.connect(str(self.path)) as database:
             database.execute(f"BEGIN;\n{script}\nUPDATE export_state SET generation = {until};\nCOMMIT;")

@@ -48,7 +48,7 @@ class Engine:
         if not self.state.next_step(changes, str(self.path)):
             return
         until = int(changes.resolve().name.split("-")[1])
-        script = (changes / "changes.sql").read_text(encoding="utf-8")
+        script = (changes / "changes.sql").read_bytes().decode()
         with self.connection:
             self.connection.executescript(
                 f"BEGIN;\n{script}\nUPDATE export_state SET generation = {until};\nCOMMIT;"
