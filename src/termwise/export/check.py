@@ -228,7 +228,7 @@ def check_export(
             if source.is_mixture:
                 native.append(_named(source.searcher.rank(query.text, k=k, filter=condition), query))
             progress("compare", number + 1, len(asked))
-    compared = [compare_rankings(one, other) for one, other in zip(ours, theirs, strict=True)]
+    compared = [compare_rankings(one, other, k) for one, other in zip(ours, theirs, strict=True)]
     ranked = [_in_order(found, query) for found, query in zip(theirs, asked, strict=True)]
 
     def value(rankings: Sequence[Ranking]) -> float | None:
@@ -299,17 +299,17 @@ class RankingComparison:
     tau: float
 
 
-def compare_rankings(ours: Ranking, theirs: Sequence[tuple[str, float]]) -> RankingComparison:
+def compare_rankings(ours: Ranking, theirs: Sequence[tuple[str, float]], k: int) -> RankingComparison:
     """Compare the results of an engine with a ranking, whose documents with equal scores may have any order.
 
-    Documents at the end of the ranking whose score equals the last one are exchangeable, too.
+    If both are cut at `k` documents, other documents may take the place of those whose score equals the last one.
 
     Examples
     --------
     >>> ours = Ranking(["a", "b", "c"], [2.0, 1.0, 1.0])
-    >>> compare_rankings(ours, [("a", 2.0), ("c", 1.0), ("b", 1.0)]).identical
+    >>> compare_rankings(ours, [("a", 2.0), ("c", 1.0), ("b", 1.0)], 10).identical
     True
-    >>> compare_rankings(ours, [("b", 2.0), ("a", 1.0), ("c", 1.0)]).identical
+    >>> compare_rankings(ours, [("b", 2.0), ("a", 1.0), ("c", 1.0)], 10).identical
     False
     """
     expected = dict(zip(ours.doc_ids, ours.scores.tolist(), strict=True))
@@ -317,9 +317,9 @@ def compare_rankings(ours: Ranking, theirs: Sequence[tuple[str, float]]) -> Rank
     common = [doc_id for doc_id in seen if doc_id in expected]
     unit = max(map(abs, expected.values()), default=0.0) or 1.0
     differences = [abs(expected[doc_id] - seen[doc_id]) / unit for doc_id in common]
-    last = ours.scores[-1] if len(ours.scores) else 0.0
+    other = ours.scores[-1] if len(expected) == k else np.inf
     identical = len(theirs) == len(seen) == len(expected) and all(
-        abs(expected.get(doc_id, last) - score) <= TIE * unit and abs(score - found) <= NEAR * unit
+        abs(expected.get(doc_id, other) - score) <= TIE * unit and abs(score - found) <= NEAR * unit
         for (doc_id, found), score in zip(theirs, ours.scores.tolist(), strict=False)
     )
     return RankingComparison(

@@ -177,19 +177,21 @@ def test_the_linear_form_of_a_mixture_by_hand(sources: dict[str, Path]) -> None:
 
 def test_comparison_of_rankings() -> None:
     ours = Ranking(["a", "b", "c", "d"], [4.0, 3.0, 3.0, 1.0])
-    same = compare_rankings(ours, [("a", 4.0), ("b", 3.0), ("c", 3.0), ("d", 1.0)])
+    same = compare_rankings(ours, [("a", 4.0), ("b", 3.0), ("c", 3.0), ("d", 1.0)], 4)
     assert (same.identical, same.overlap, same.difference, same.tau) == (True, 1.0, 0.0, 1.0)
-    other = compare_rankings(ours, [("a", 4.0), ("c", 3.0), ("b", 3.0), ("e", 1.0)])
+    other = compare_rankings(ours, [("a", 4.0), ("c", 3.0), ("b", 3.0), ("e", 1.0)], 4)
     assert (other.identical, other.overlap) == (True, 0.75)  # e has the score of the last one
-    shorter = compare_rankings(ours, [("a", 4.0), ("b", 3.0)])
+    uncut = compare_rankings(ours, [("a", 4.0), ("c", 3.0), ("b", 3.0), ("e", 1.0)], 5)
+    assert (uncut.identical, uncut.overlap) == (False, 0.75)  # there was room for d
+    shorter = compare_rankings(ours, [("a", 4.0), ("b", 3.0)], 4)
     assert (shorter.identical, shorter.overlap) == (False, 0.5)
-    twice = compare_rankings(ours, [("a", 4.0), ("b", 3.0), ("b", 3.0), ("d", 1.0)])
+    twice = compare_rankings(ours, [("a", 4.0), ("b", 3.0), ("b", 3.0), ("d", 1.0)], 4)
     assert not twice.identical
-    wrong = compare_rankings(ours, [("b", 3.0), ("a", 4.0), ("c", 3.0), ("d", 1.0)])
+    wrong = compare_rankings(ours, [("b", 3.0), ("a", 4.0), ("c", 3.0), ("d", 1.0)], 4)
     assert not wrong.identical
-    scored = compare_rankings(ours, [("a", 4.0), ("b", 3.0), ("c", 3.0), ("d", 1.1)])
+    scored = compare_rankings(ours, [("a", 4.0), ("b", 3.0), ("c", 3.0), ("d", 1.1)], 4)
     assert (scored.identical, scored.difference) == (False, pytest.approx(0.025))
-    assert compare_rankings(Ranking([], []), []).identical
+    assert compare_rankings(Ranking([], []), [], 4).identical
 
 
 def test_engines_that_fail(sources: dict[str, Path], tmp_path: Path) -> None:
