@@ -6,6 +6,8 @@ from typing import final
 
 from termwise.attributes import Schema
 from termwise.attributes.field_types import FieldType
+from termwise.display.safe_text import lone_surrogate, shown
+from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Exists
 from termwise.filters.expressions import Condition
@@ -65,7 +67,7 @@ def field_test(condition: Condition, schema: Schema) -> FieldTest:
     Raises
     ------
     UnknownNameError, ParameterError
-        As `termwise.filters.check_filter`.
+        As `termwise.filters.check_filter`, and for a lone surrogate.
 
     Examples
     --------
@@ -89,6 +91,11 @@ def field_test(condition: Condition, schema: Schema) -> FieldTest:
         )
         return FieldTest(condition.field, kind, excluded, intervals=found, never=not found)
     values = tuple(value for value in condition.operands if isinstance(value, str | bool))
+    if lone_surrogate(values):
+        raise ParameterError(
+            "a filter for an engine has no surrogate characters, which UTF-8 cannot encode",
+            facts=[("attribute", condition.field), ("text", shown(values))],
+        )
     if condition.symbol in ("=", "!=", "in", "not in"):
         return FieldTest(condition.field, kind, excluded, values=tuple(dict.fromkeys(values)))
     strings = [str(value) for value in values]

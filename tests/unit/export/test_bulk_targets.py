@@ -26,7 +26,7 @@ from termwise.export.check import program
 from termwise.export.linear_form import LinearForm
 from termwise.export.scripts.bulk_engine import BulkEngine, batches, feature, parsed_location
 from termwise.export.targets.bulk import attribute_field, row_key, split_bias
-from termwise.filters import Equals
+from termwise.filters import Equals, parse_filter
 
 LIBRARIES = {"opensearch": "opensearchpy", "elasticsearch": "elasticsearch"}
 
@@ -325,8 +325,16 @@ def test_filters_are_checked() -> None:
     schema = Schema({"lang": "keyword"})
     with pytest.raises(UnknownNameError):
         make_target("opensearch").filter(Equals("year", 1), schema)
-    with pytest.raises(ParameterError, match="surrogate"):
-        make_target("elasticsearch").filter(Equals("lang", "\ud800"), schema)
+
+
+@pytest.mark.parametrize(
+    "name", ["elasticsearch", "opensearch", "sqlite", "duckdb", "postgresql", "qdrant", "milvus", "vespa"]
+)
+def test_filters_of_engines_have_no_lone_surrogates(name: str) -> None:
+    schema = Schema({"lang": "keyword"})
+    for text in ('lang != "\udcff"', 'lang < "a\ud800"', 'lang in ("a", "\ud800")'):
+        with pytest.raises(ParameterError, match="surrogate"):
+            make_target(name).filter(parse_filter(text), schema)
 
 
 def test_tokenizer_for_queries_that_opensearch_encodes(tmp_path: Path) -> None:

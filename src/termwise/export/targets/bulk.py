@@ -15,7 +15,6 @@ import numpy.typing as npt
 from termwise.attributes import Schema
 from termwise.attributes.dates import microseconds
 from termwise.attributes.field_types import FieldType
-from termwise.display.safe_text import shown
 from termwise.errors import ParameterError
 from termwise.export.conditions import FieldTest, field_test
 from termwise.export.folder import ExportFolder
@@ -303,11 +302,6 @@ def _any(queries: list[dict[str, Any]]) -> dict[str, Any]:
 def _test_query(test: FieldTest) -> dict[str, Any]:
     field = attribute_field(test.field)
     exists = {"exists": {"field": field}}
-    for text in (*test.values, *((test.strings.low, test.strings.high) if test.strings else ())):
-        if isinstance(text, str) and any("\ud800" <= character <= "\udfff" for character in text):
-            raise ParameterError(
-                "a query of this engine has no surrogate characters", facts=[("text", shown(text))]
-            )
     if test.never:
         passed: dict[str, Any] = {"match_none": {}}
     elif test.values:
