@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, ClassVar, final
+from urllib.parse import quote
 
 import numpy as np
 
+from termwise.errors import CorruptIndexError
+from termwise.export.folder import SCRIPT, read_description
 from termwise.export.source import ExportSource
 from termwise.export.web import check_source, write_web
+from termwise.export.web.files import damaged_files
 from termwise.export.web.node_search import NodeSearch, node_search
 from termwise.fast_dataclass import dataclass
 from termwise.progress import Progress
@@ -53,7 +58,13 @@ class Web(TypedSettings):
         check_source(source)
 
     def opened(self, source: ExportSource, folder: Path) -> AbstractContextManager[NodeSearch]:
-        """Search the folder under Node.js."""
+        """Search the folder under Node.js, if all its files are intact."""
+        if damaged := damaged_files(folder, read_description(folder, published=True)):
+            raise CorruptIndexError(
+                "files of the search are missing or damaged",
+                facts=[("export", folder), ("files", ", ".join(damaged[:5]))],
+                fixes=["export the index anew"],
+            )
         return node_search(folder, source.index.doc_ids(np.arange(len(source), dtype=np.int64)))
 
     def publish(self, source: ExportSource, out: Path, progress: Progress) -> dict[str, Any]:
@@ -70,6 +81,7 @@ class Web(TypedSettings):
             base=self.base,
             progress=progress,
         )
+        address = quote(os.fsencode(out.absolute().name))  # which leaves nothing that HTML has to escape
         return {
             "target": self.name,
             "documents": written.documents,
@@ -78,5 +90,5 @@ class Web(TypedSettings):
             "url": written.url,
             "title": written.title,
             "filters": list(written.filters),
-            "include": f'<script type="module" src="{out.name}/termwise-search.js"></script>',
+            "include": f'<script type="module" src="{address}/{SCRIPT}"></script>',
         }

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -16,9 +16,14 @@ from termwise.export.folder import PUBLISHED as MANIFEST
 from termwise.export.folder import SCRIPT, storage_errors
 from termwise.fixes import Code, Fix
 from termwise.storage.atomic_file import sync_folder, write_bytes_whole
-from termwise.storage.ownership import check_names
+from termwise.storage.ownership import check_names, read_record
 
-_NAMED_BY_CONTENT = re.compile(r"[a-z]+-[0-9a-f]{12}\.(?:bin|js)")
+FORMAT = "termwise-web"
+VERSION = 2
+
+_NAMED_BY_CONTENT = re.compile(
+    r"(?:(?:analyzers|bias|documents|filter|index|terms|words)-[0-9a-f]{12}\.bin|worker-[0-9a-f]{12}\.js)"
+)
 _DIGITS = 12
 _PART = ".part"
 
@@ -53,7 +58,15 @@ class SearchFiles:
                     fixes=[Fix.use("choose another folder: {}", out=Code("DIR"))],
                 )
             path.mkdir(parents=True, exist_ok=True)
-            check_names(path, os.listdir(path), _is_ours, "a search")
+            has_search = _holds_search(path)
+
+            def is_ours(name: str) -> bool:
+                if has_search:
+                    return name == MANIFEST or _is_known(name)
+                # A run that was interrupted leaves unfinished files, and whole ones that nothing names.
+                return _is_known(name) and (name.endswith(_PART) or name == SCRIPT or _is_intact(path / name))
+
+            check_names(path, os.listdir(path), is_ours, "a search")
 
     @property
     def count(self) -> int:
@@ -92,7 +105,7 @@ class SearchFiles:
             write_bytes_whole(self.path / MANIFEST, described)
             self.bytes += len(script) + len(described)
             for name in os.listdir(self.path):
-                if name not in (MANIFEST, SCRIPT) and name not in self._names:
+                if name not in (MANIFEST, SCRIPT) and name not in self._names and _is_known(name):
                     (self.path / name).unlink()
             sync_folder(self.path)
 
@@ -102,8 +115,45 @@ def short_names(names: Sequence[str]) -> list[str]:
     return [name.partition("-")[2].partition(".")[0] for name in names]
 
 
-def _is_ours(name: str) -> bool:
-    return name in (MANIFEST, SCRIPT) or bool(_NAMED_BY_CONTENT.fullmatch(name.removesuffix(_PART)))
+def damaged_files(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
+    """Return the files of a search that are missing, or whose contents do not have the hash in their names."""
+    if not _holds_search(folder) or manifest.get("version") != VERSION:
+        return [MANIFEST]
+    first = [str(manifest.get(name)) for name in ("index", "analyzers", "worker")]
+    damaged = [name for name in first if not _is_intact(folder / name)]
+    if not (folder / SCRIPT).is_file():
+        damaged.append(SCRIPT)
+    if damaged:
+        return damaged
+    shard = gzip.decompress((folder / first[0]).read_bytes())
+    index = json.loads(shard[4 : 4 + int.from_bytes(shard[:4], "little")])
+    named = [f"terms-{each}.bin" for each in index["terms"]["files"]]
+    named += [f"documents-{each}.bin" for each in index["groups"]]
+    named += [each["file"] for each in index["filters"]]
+    for part in index["parts"]:
+        named += [f"words-{each}.bin" for each in part.get("words", {}).get("files", ())]
+        named += [part["bias"]] if "bias" in part else []
+    return [name for name in named if not _is_intact(folder / name)]
+
+
+def _holds_search(folder: Path) -> bool:
+    """Return whether ``search.json`` is that of a search; other programs write files of this name, too."""
+    try:
+        manifest = read_record(folder / MANIFEST)
+    except OSError:
+        return False
+    return manifest is not None and manifest.get("format") == FORMAT
+
+
+def _is_known(name: str) -> bool:
+    return name == SCRIPT or bool(_NAMED_BY_CONTENT.fullmatch(name.removesuffix(_PART)))
+
+
+def _is_intact(path: Path) -> bool:
+    """Return whether a file is there, and its contents have the hash in its name."""
+    if not _NAMED_BY_CONTENT.fullmatch(path.name) or not path.is_file():
+        return False
+    return path.stem.partition("-")[2] == hashlib.sha256(path.read_bytes()).hexdigest()[:_DIGITS]
 
 
 def _json(value: object) -> bytes:

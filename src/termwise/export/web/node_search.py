@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import tempfile
@@ -15,6 +16,9 @@ from typing import final
 from termwise.errors import EngineError
 
 PROGRAM = "node"
+
+_REASON = re.compile(r"^\[?\w*Error\b.*", re.MULTILINE)
+"""Message of an error, after the line of the script that throws it."""
 
 
 @final
@@ -79,10 +83,10 @@ def node_search(folder: Path, doc_ids: Sequence[str]) -> Iterator[NodeSearch]:
         except (BrokenPipeError, ValueError) as error:
             process.wait()
             said.seek(0)
-            lines = [line for line in said.read().splitlines() if "Error" in line] or [str(error)]
+            found = _REASON.search(said.read())
             raise EngineError(
                 "the search of the folder fails under Node.js",
-                facts=[("export", folder), ("reason", lines[0][:200])],
+                facts=[("export", folder), ("reason", (found[0] if found else str(error))[:200])],
                 fixes=["export the index anew", "install Node.js 18 or later"],
             ) from error
         finally:

@@ -13,7 +13,7 @@ from termwise.errors import ParameterError
 from termwise.export.analyzer_description import describe_analyzer
 from termwise.export.source import ExportPart, ExportSource
 from termwise.export.web.attributes import filter_fields, write_filters
-from termwise.export.web.files import SearchFiles
+from termwise.export.web.files import FORMAT, VERSION, SearchFiles
 from termwise.export.web.groups import frequent_terms, table_of, write_groups
 from termwise.export.web.postings import postings_of
 from termwise.export.web.scripts import element_script, worker_script
@@ -24,9 +24,6 @@ from termwise.fixes import Fix
 from termwise.kernels.retrieval import max_score
 from termwise.progress import Progress, no_progress
 from termwise.text.analyzer import unknown_token
-
-FORMAT = "termwise-web"
-VERSION = 2
 
 MOST_DOCUMENTS = 100_000
 """Largest number of documents. All postings of a word are fetched, and sums are kept for each document."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from tests.unit.export.web.conftest import NODE, URL, first_documents, questions
+from tests.unit.export.web.conftest import NODE, PAGES, URL, first_documents, questions
 
 import termwise
-from termwise.errors import EngineError, ParameterError
+from termwise.errors import CorruptIndexError, EngineError, ParameterError
 from termwise.export import check_export, export_index
 from termwise.export.check import open_engine
 from termwise.export.web import node_search
@@ -39,13 +40,37 @@ def test_a_search_folder_returns_the_results_of_its_index(model: str, tmp_path: 
 
 
 @needs_node
-def test_a_folder_that_lost_a_file_is_named(tmp_path: Path) -> None:
-    index, out = exported(tmp_path, "bm25")
-    for path in out.glob("terms-*"):
-        path.unlink()
-    with pytest.raises(EngineError, match="fails under Node") as caught:
-        check_export(index, out, QUERIES)
-    assert "terms-" in str(dict(caught.value.facts)["reason"])
+@pytest.mark.parametrize(
+    "kind", ["terms", "words", "documents", "filter", "bias", "index", "analyzers", "worker"]
+)
+@pytest.mark.parametrize("is_lost", [True, False], ids=["lost", "changed"])
+def test_files_that_are_lost_or_changed_are_named(tmp_path: Path, kind: str, is_lost: bool) -> None:
+    index, out = tmp_path / "docs.tw", tmp_path / "search"
+    termwise.build_index(PAGES, index, model="dirichlet", store_text=True, attributes="all")
+    export_index(index, "web", out)
+    queries = [termwise.Query("1", "sorted lists")]
+    assert check_export(index, out, queries).is_exact
+    file = next(out.glob(f"{kind}-*"))
+    data = file.read_bytes()
+    file.unlink()
+    if not is_lost:
+        file.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    with pytest.raises(CorruptIndexError, match="missing or damaged") as caught:
+        check_export(index, out, queries)
+    assert dict(caught.value.facts)["files"] == file.name
+
+
+@needs_node
+def test_an_error_of_node_is_told(tmp_path: Path) -> None:
+    _, out = exported(tmp_path, "bm25")
+    for file in out.glob("terms-*"):
+        file.write_bytes(b"no gzip stream")
+    with (
+        pytest.raises(EngineError, match="fails under Node") as caught,
+        node_search.node_search(out, []) as search,
+    ):
+        search.search("list", 3)
+    assert re.fullmatch(r"Error: terms-[0-9a-f]{12}\.bin: damaged", str(dict(caught.value.facts)["reason"]))
 
 
 def test_bad_input_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

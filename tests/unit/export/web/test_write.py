@@ -74,6 +74,34 @@ def test_other_files_are_never_touched(tmp_path: Path) -> None:
         export_index(index, "web", site / "index.html")
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("search.json", '[{"mine": 1}]'),
+        ("search.json", '{"format": "of another program"}'),
+        ("chunk-0123456789ab.js", "mine"),
+        ("worker-0123456789ab.js", "mine"),
+    ],
+)
+def test_files_of_other_programs_with_such_names_are_never_touched(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    index, site = built(tmp_path), tmp_path / "site"
+    site.mkdir()
+    (site / name).write_text(text)
+    with pytest.raises(ForeignFolderError, match="do not belong to a search"):
+        export_index(index, "web", site)
+    assert {path.name: path.read_text() for path in site.iterdir()} == {name: text}
+
+
+def test_an_interrupted_first_export_is_finished_by_the_next_one(tmp_path: Path) -> None:
+    out = exported(built(tmp_path), tmp_path / "search")
+    names = {path.name for path in out.iterdir()}
+    (out / "search.json").unlink()
+    (out / "words-0123456789ab.bin.part").write_bytes(b"unfinished")
+    assert {path.name for path in exported(tmp_path / "docs.tw", out).iterdir()} == names
+
+
 def test_titles_and_addresses_have_defaults_and_settings(tmp_path: Path) -> None:
     documents = [
         termwise.Document("a", "First line\nand more", {"link": "/a/", "name": "The name"}),
@@ -254,4 +282,6 @@ def test_the_source_gives_the_size_that_is_reported(tmp_path: Path) -> None:
     assert made["bytes"] == sum(path.stat().st_size for path in files)
     assert made["number_of_files"] == len(files)
     assert made["include"] == '<script type="module" src="search/termwise-search.js"></script>'
+    odd = export_index(index, "web", tmp_path / "a b&c\">'")
+    assert odd["include"] == '<script type="module" src="a%20b%26c%22%3E%27/termwise-search.js"></script>'
     assert len(ExportSource(termwise.open(index))) == made["documents"] == len(PAGES)
