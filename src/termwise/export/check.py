@@ -46,6 +46,9 @@ comparison of orders."""
 NEAR = 1e-5
 """Largest difference of the score of a document in an exact export, relative to the largest score of the query."""
 
+MOST_RESULTS = 1 << 31
+"""Upper bound for the number of results, as in ``client.py``."""
+
 
 class Engine(Protocol):
     """Engine of a target, in ``engine.py`` of an export."""
@@ -178,7 +181,7 @@ def check_export(
     >>> found.identical, found.score_difference
     (1, 0.0)
     """
-    check_count("k", k)
+    check_count("k", k, most=MOST_RESULTS)
     asked = list(queries)
     if not asked:
         raise ParameterError("a check needs at least one query")
@@ -405,13 +408,19 @@ def open_engine(folder: Path, at: str | None) -> Iterator[Engine]:
     except (TermwiseError, KeyboardInterrupt):
         raise
     except ImportError as error:
+        if f"{error.name}.py" in kind.helpers:
+            raise MissingFileError(
+                "a program of the export is missing",
+                facts=[("file", folder / f"{error.name}.py")],
+                fixes=["export the index anew"],
+            ) from error
         raise MissingExtraError.of(str(error.name), kind.extra, f"searching in {kind.title}") from error
     except SystemExit as error:  # of a program of the export, with a message
         raise EngineError(str(error.code), facts=facts) from error
     except Exception as error:
         raise EngineError(
             "the engine cannot be reached, or refuses a request",
-            facts=[*facts, ("reason", f"{type(error).__name__}: {error_text(error)}")],
+            facts=[*facts, ("reason", error_text(error))],
             fixes=[
                 "load the data: python client.py load in the folder of the export",
                 Fix.use(at="LOCATION"),
@@ -435,7 +444,7 @@ def _query_kit(folder: Path) -> Any:
     except (ValueError, AttributeError, SyntaxError) as error:
         raise CorruptIndexError(
             "the query kit of the export is damaged",
-            facts=[("folder", folder), ("reason", f"{type(error).__name__}: {error_text(error)}")],
+            facts=[("folder", folder), ("reason", error_text(error))],
             fixes=["export the index anew"],
         ) from error
 

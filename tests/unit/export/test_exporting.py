@@ -197,13 +197,20 @@ def test_comparison_of_rankings() -> None:
 def test_engines_that_fail(sources: dict[str, Path], tmp_path: Path) -> None:
     export_index(sources["bm25"], "sqlite", tmp_path / "out")
     (tmp_path / "x.sqlite").write_bytes(b"no database, but a file of some length")
-    with pytest.raises(EngineError, match="cannot be reached"):
+    with pytest.raises(EngineError, match="cannot be reached") as caught:
         check_export(sources["bm25"], tmp_path / "out", QUERIES, at=str(tmp_path / "x.sqlite"))
+    assert dict(caught.value.facts)["reason"] == "DatabaseError: file is not a database"
+    with pytest.raises(ParameterError, match="k cannot have this value"):
+        check_export(sources["bm25"], tmp_path / "out", QUERIES, k=10**21)
     with (
         pytest.raises(EngineError, match="there is no such file"),
         open_engine(tmp_path / "out", "no.sqlite") as engine,
     ):
         engine.load(print)
+    (tmp_path / "out" / "linear_sql.py").rename(tmp_path / "linear_sql.py")
+    with pytest.raises(MissingFileError, match="a program of the export is missing") as missing:
+        check_export(sources["bm25"], tmp_path / "out", QUERIES)
+    assert dict(missing.value.facts)["file"] == tmp_path / "out" / "linear_sql.py"
     export_index(sources["bm25"], "jsonl", tmp_path / "lines")
     with pytest.raises(ParameterError, match="file format") as caught:
         check_export(sources["bm25"], tmp_path / "lines", QUERIES)
