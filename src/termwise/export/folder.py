@@ -110,7 +110,9 @@ class ExportFolder:
                     facts=[("folder", path)],
                     fixes=[Fix.use("choose another folder: {}", out=Code("DIR"))],
                 )
-            is_export = NAME in names or WORK in names  # otherwise, a folder such as data is not of an export
+            records = [read_record(path / name, MOST_DESCRIPTION) for name in (NAME, WORK) if name in names]
+            # Otherwise, a folder such as data is not of an export.
+            is_export = bool(records) and all(map(_is_description, records))
             check_names(path, names, NAMES.__contains__ if is_export else _NONE.__contains__, "an export")
             if NAME in names and not overwrite:
                 raise IndexExistsError(
@@ -124,10 +126,9 @@ class ExportFolder:
                         ),
                     ],
                 )
-            unfinished = read_record(path / WORK) if is_file(path / WORK) else None
-            if unfinished != self._identity:
+            if WORK not in names or records[-1] != self._identity:
                 # An interruption must leave a folder that is known as an export, and as an unfinished one.
-                write_bytes_whole(path / WORK, b"{}")
+                write_bytes_whole(path / WORK, json.dumps({"format": FORMAT, "version": VERSION}).encode())
                 for name in (NAME, *sorted(NAMES - {NAME, WORK})):
                     remove(path / name)
                 write_bytes_whole(path / WORK, json.dumps(self._identity).encode())
@@ -196,6 +197,11 @@ class ExportFolder:
             (self.path / WORK).unlink(missing_ok=True)
             sync_folder(self.path)
         return body
+
+
+def _is_description(record: Mapping[str, Any] | None) -> bool:
+    """Return whether a record is that of an export."""
+    return record is not None and (record.get("format"), record.get("version")) == (FORMAT, VERSION)
 
 
 def read_description(folder: Path, *, published: bool = False) -> dict[str, Any]:

@@ -41,10 +41,10 @@ def claim(path: Path, data: bytes, *, check_names: Callable[[Iterable[str]], Non
         ) from error
 
 
-def read_record(path: Path) -> dict[str, Any] | None:
-    """Return the record of a work folder; None if it is damaged. Raises `OSError`."""
+def read_record(path: Path, most: int = MAX_RECORD) -> dict[str, Any] | None:
+    """Return the record of a work folder, of at most `most` bytes; None if it is damaged. Raises `OSError`."""
     try:
-        record = json.loads(read_regular(path, MAX_RECORD))
+        record = json.loads(read_regular(path, most))
     except (Misfit, ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None

@@ -114,6 +114,21 @@ def test_folders_that_are_no_exports(sources: dict[str, Path], tmp_path: Path) -
         export_index(sources["bm25"], "jsonl", sources["bm25"])
 
 
+@pytest.mark.parametrize("name", ["export.json", ".export.json"])
+@pytest.mark.parametrize(
+    "record", ['{"a": 1}', "{", '{"format": "termwise-export", "version": 99}', '{"version": 1}']
+)
+def test_records_of_other_programs(sources: dict[str, Path], tmp_path: Path, name: str, record: str) -> None:
+    files = {"data/x": "mine", "README.md": "mine", name: record}
+    (tmp_path / "data").mkdir()
+    for file, text in files.items():
+        (tmp_path / file).write_text(text)
+    for overwrite in (False, True):
+        with pytest.raises(ForeignFolderError, match="nothing was changed"):
+            export_index(sources["bm25"], "sqlite", tmp_path, overwrite=overwrite)
+    assert {file: (tmp_path / file).read_text() for file in files} == files
+
+
 def test_a_finished_export_is_replaced_on_demand(sources: dict[str, Path], tmp_path: Path) -> None:
     export_index(sources["bm25"], "jsonl", tmp_path / "out")
     with pytest.raises(IndexExistsError):
