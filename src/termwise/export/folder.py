@@ -19,12 +19,15 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, final
 
 from termwise._version import __version__
+from termwise.attributes import Schema
+from termwise.display.safe_text import shown
 from termwise.errors import (
     CorruptIndexError,
     ForeignFolderError,
@@ -33,13 +36,25 @@ from termwise.errors import (
     MissingFileError,
     ParameterError,
     StorageError,
+    UnknownNameError,
 )
 from termwise.fixes import Code, Fix
 from termwise.index.manifest import FORMAT as FORMAT_OF_INDEX
 from termwise.index.manifest import NAME as MANIFEST
-from termwise.search.mixture_folder import is_mixture
+from termwise.search.mixture_folder import MAX_WEIGHT, SMALLEST_SCALE, is_mixture
 from termwise.storage.atomic_file import compressed, remove, sync_folder, write_bytes_whole
 from termwise.storage.file_record import digest_of
+from termwise.storage.manifest_json import (
+    Misfit,
+    expect_choice,
+    expect_digest,
+    expect_flag,
+    expect_list,
+    expect_mapping,
+    expect_number,
+    expect_text,
+    expect_whole,
+)
 from termwise.storage.ownership import check_names, missing_folders, read_record, remove_empty
 from termwise.storage.safe_read import is_file, path_exists, read_regular
 
@@ -54,6 +69,9 @@ WORK = ".export.json"
 FORMAT = "termwise-export"
 VERSION = 1
 
+FORMAT_OF_SITE = "termwise-web"
+"""Format of `PUBLISHED`."""
+
 NAMES = frozenset(
     {
         *(NAME, WORK, "README.md", "client.py", "engine.py"),
@@ -67,6 +85,8 @@ MOST_DESCRIPTION = 1 << 28
 """Largest ``export.json`` in bytes."""
 
 _NONE: frozenset[str] = frozenset()
+
+_CHANGES = re.compile(r"changes/[0-9]+-[0-9]+")
 
 PART = ".part"
 """Suffix of a piece that is being written."""
@@ -229,20 +249,78 @@ def read_description(folder: Path, *, published: bool = False) -> dict[str, Any]
             )
         file = folder / PUBLISHED
     try:
-        description = json.loads(read_regular(file, MOST_DESCRIPTION))
-        needed = {"target", "source", "generation", "parts"}
-        if file.name == NAME:
-            needed |= {"settings", "schema", "files"}
-        if not isinstance(description, dict) or not needed <= description.keys():
-            raise ValueError("other contents")
+        description: dict[str, Any] = json.loads(read_regular(file, MOST_DESCRIPTION))
+        (_check_site if file.name == PUBLISHED else _check_description)(description)
     except OSError as error:
         fixes = ["export the index first"]
         raise MissingFileError.of("there is no finished export", file, error, fixes=fixes) from None
-    except ValueError as error:
+    except (Misfit, ValueError, RecursionError) as error:
         raise CorruptIndexError(
-            "the description of the export is damaged", facts=[("file", file), ("reason", error)]
+            "the description of the export is damaged, or of another version",
+            facts=[
+                ("file", file),
+                *(
+                    [("expected", error.expected), ("seen", error.seen)]
+                    if isinstance(error, Misfit)
+                    else [("reason", error)]
+                ),
+            ],
+            fixes=["export the index anew, to a new folder"],
         ) from None
     return description
+
+
+def _check_description(value: object) -> None:
+    """Raise `Misfit` unless a value has the form of ``export.json``."""
+    body = _checked_body(value, FORMAT, ("settings", "schema", "files"))
+    expect_whole(body.get("version"), "version", VERSION, VERSION)
+    for number, part in enumerate(body["parts"]):
+        where = f"parts[{number}]"
+        expect_text(part.get("field"), f"{where}.field")
+        expect_choice(part.get("kind"), f"{where}.kind", ("sparse", "dense"))
+        expect_flag(part.get("integer"), f"{where}.integer")
+        expect_flag(part.get("bias"), f"{where}.bias")
+        for name in ("terms", "dimensions"):
+            expect_whole(part.get(name), f"{where}.{name}", 0)
+    expect_text(body.get("origin"), "origin")
+    for name in ("chunked", "texts"):
+        expect_flag(body.get(name), name)
+    try:
+        Schema(body["schema"])
+    except (ParameterError, UnknownNameError) as error:
+        raise Misfit("a schema of fields with known types", error.message) from None
+    for name, record in body["files"].items():
+        where = f"files[{name!r}]"
+        expect_whole(expect_mapping(record, where).get("bytes"), f"{where}.bytes", 0)
+        expect_digest(record.get("sha256"), f"{where}.sha256")
+    for number, name in enumerate(expect_list(body.get("changes", []), "changes")):
+        if not isinstance(name, str) or not _CHANGES.fullmatch(name):
+            raise Misfit(f"changes[{number}] as changes/A-B", shown(name))
+
+
+def _check_site(value: object) -> None:
+    """Raise `Misfit` unless a value has what is read of ``search.json``."""
+    _checked_body(value, FORMAT_OF_SITE)
+
+
+def _checked_body(value: object, format: str, objects: tuple[str, ...] = ()) -> Mapping[str, Any]:
+    """Return a description if it has the form of all descriptions, and objects of some names; or raise `Misfit`."""
+    body = expect_mapping(value, "the description")
+    expect_choice(body.get("format"), "format", (format,))
+    expect_text(body.get("target"), "target")
+    expect_whole(body.get("generation"), "generation", 0)
+    for name in ("source", *objects):
+        expect_mapping(body.get(name), name)
+    if not expect_list(body.get("parts"), "parts"):
+        raise Misfit("parts, at least one", "none")
+    for number, part in enumerate(body["parts"]):
+        where = f"parts[{number}]"
+        expect_text(expect_mapping(part, where).get("name"), f"{where}.name")
+        if "scale" not in part:
+            raise Misfit(f"{where}.scale", "none")
+        if part["scale"] is not None:
+            expect_number(part["scale"], f"{where}.scale", SMALLEST_SCALE, MAX_WEIGHT)
+    return body
 
 
 @contextmanager

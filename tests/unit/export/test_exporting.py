@@ -267,6 +267,57 @@ def test_a_damaged_state_is_told(sources: dict[str, Path], tmp_path: Path) -> No
         export_changes(tmp_path / "index", tmp_path / "out", since=0)
 
 
+MISSING: Any = object()
+
+DAMAGES: list[tuple[tuple[str | int, ...], Any]] = [
+    *(((name,), value) for name in ("format", "version") for value in (MISSING, [], "x", 99)),
+    *((("target",), value) for value in (MISSING, [], "", 99)),
+    *(((name,), MISSING) for name in ("origin", "source", "generation", "schema", "files", "settings")),
+    *((("parts",), value) for value in (None, [], [3], [{}])),
+    *((("parts", 0, name), MISSING) for name in ("name", "scale", "field", "kind", "terms", "integer")),
+    *((("parts", 0, "scale"), value) for value in ("1", 0, -1)),
+    *((("files",), value) for value in (None, {"data/x": None}, {"data/x": {"bytes": 1, "sha256": 3}})),
+    *((("schema",), value) for value in (None, {"lang": "text"}, {"lang": 3})),
+    *((("changes",), value) for value in (None, [3], ["../0-1"])),
+    (("origin",), 3),
+    (("generation",), "0"),
+]
+
+
+@pytest.mark.parametrize(("place", "value"), DAMAGES)
+def test_damaged_descriptions(
+    bm25_export: Path, sources: dict[str, Path], tmp_path: Path, place: tuple[Any, ...], value: Any
+) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(bm25_export, out)
+    described = json.loads((out / "export.json").read_bytes())
+    *outer, last = place
+    inner = described
+    for name in outer:
+        inner = inner[name]
+    if value is MISSING:
+        del inner[last]
+    else:
+        inner[last] = value
+    (out / "export.json").write_text(json.dumps(described))
+    before = contents(out)
+    for use in (
+        lambda: export_changes(sources["bm25"], out, since=0),
+        lambda: check_export(sources["bm25"], out, QUERIES),
+        lambda: translated_filter(out, "year > 2000"),
+    ):
+        with pytest.raises(CorruptIndexError):
+            use()
+    assert contents(out) == before
+
+
+@pytest.fixture(scope="module")
+def bm25_export(sources: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("bm25") / "out"
+    export_index(sources["bm25"], "sqlite", out)
+    return out
+
+
 def test_commands(sources: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, queries = tmp_path / "out", tmp_path / "queries.tsv"
     queries.write_text("".join(f"{query.query_id}\t{query.text}\n" for query in QUERIES[:3]))

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, final
 
 from termwise.errors import ForeignFolderError
-from termwise.export.folder import PUBLISHED as MANIFEST
-from termwise.export.folder import SCRIPT, storage_errors
+from termwise.export.folder import FORMAT_OF_SITE, PUBLISHED as MANIFEST
+from termwise.export.folder import FORMAT_OF_SITE, SCRIPT, storage_errors
 from termwise.fixes import Code, Fix
 from termwise.storage.atomic_file import sync_folder, write_bytes_whole
 from termwise.storage.ownership import check_names, read_record
 
-FORMAT = "termwise-web"
 VERSION = 2
 
 _NAMED_BY_CONTENT = re.compile(
@@ -142,7 +141,7 @@ def _holds_search(folder: Path) -> bool:
         manifest = read_record(folder / MANIFEST)
     except OSError:
         return False
-    return manifest is not None and manifest.get("format") == FORMAT
+    return manifest is not None and manifest.get("format") == FORMAT_OF_SITE
 
 
 def _is_known(name: str) -> bool:

@@ -11,9 +11,10 @@ from termwise._version import __version__
 from termwise.engine.query_encoder import query_weighting_of
 from termwise.errors import ParameterError
 from termwise.export.analyzer_description import describe_analyzer
+from termwise.export.folder import FORMAT_OF_SITE
 from termwise.export.source import ExportPart, ExportSource
 from termwise.export.web.attributes import filter_fields, write_filters
-from termwise.export.web.files import FORMAT, VERSION, SearchFiles
+from termwise.export.web.files import VERSION, SearchFiles
 from termwise.export.web.groups import frequent_terms, table_of, write_groups
 from termwise.export.web.postings import postings_of
 from termwise.export.web.scripts import element_script, worker_script
@@ -135,7 +136,7 @@ def write_web(
         "filters": described_filters,
     }
     manifest = {
-        "format": FORMAT,
+        "format": FORMAT_OF_SITE,
         "version": VERSION,
         "written_by": f"termwise {__version__}",
         "base": base,

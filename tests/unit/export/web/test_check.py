@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -71,6 +72,16 @@ def test_an_error_of_node_is_told(tmp_path: Path) -> None:
     ):
         search.search("list", 3)
     assert re.fullmatch(r"Error: terms-[0-9a-f]{12}\.bin: damaged", str(dict(caught.value.facts)["reason"]))
+
+
+def test_damaged_descriptions(tmp_path: Path) -> None:
+    index, out = exported(tmp_path, "bm25")
+    described = json.loads((out / "search.json").read_bytes())
+    for name in ("format", "target", "source", "generation", "parts"):
+        for value in (None, [3], [{}]):
+            (out / "search.json").write_text(json.dumps({**described, name: value}))
+            with pytest.raises(CorruptIndexError, match="description of the export"):
+                check_export(index, out, QUERIES)
 
 
 def test_bad_input_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
