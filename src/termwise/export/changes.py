@@ -14,7 +14,7 @@ that of the index.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, final
@@ -40,16 +40,16 @@ ROW = np.dtype([("first", "<u8"), ("second", "<u8"), ("contents", "<u8"), ("posi
 STAGE = "compare rows"
 
 
-def row_digests(batch: Batch) -> npt.NDArray[np.void]:
-    """Return the records of the rows of a batch, shape (n,), ROW."""
+def row_digests(batch: Batch, units: Sequence[str]) -> npt.NDArray[np.void]:
+    """Return the records of the rows of a batch, shape (n,), ROW; `units` are those of the parts."""
     records = np.zeros(len(batch), dtype=ROW)
     records["position"] = batch.positions
     names = b"".join(blake2b(each.encode(), digest_size=16).digest() for each in batch.ids)
     halves = np.frombuffer(names, dtype="<u8").reshape(-1, 2)
     records["first"], records["second"] = halves[:, 0], halves[:, 1]
-    texts = batch.texts
+    texts, common = batch.texts, blake2b(repr(units).encode(), digest_size=8)
     for row in range(len(batch)):
-        digest = blake2b(digest_size=8)
+        digest = common.copy()
         for found in batch.rows:
             span = slice(int(found.indptr[row]), int(found.indptr[row + 1]))
             if isinstance(found, ImpactRows):
@@ -81,7 +81,7 @@ def write_state(
         )
         for batch in source.batches():
             names.write("".join(f"{json.dumps(each)}\n" for each in batch.ids).encode())
-            known = row_digests(batch) if records is None else records[batch.positions]
+            known = row_digests(batch, source.units) if records is None else records[batch.positions]
             rows.write(known.tobytes())
             progress(STAGE, int(batch.positions[-1]) + 1, len(source))
 
@@ -151,18 +151,19 @@ class ChangedRows:
                 facts=[("folder", path), ("given", since), ("there", generation)],
                 fixes=[Fix.call("export_changes", source.path, path)],
             )
-        if source.generation == generation and json.loads(json.dumps(source.identity)) != earlier.get(
-            "source"
-        ):
-            raise ParameterError(
-                "the index was built anew since the export",
-                facts=[("index", source.path), ("export", path), ("generation of both", generation)],
-                fixes=["export it anew, in place of the old export"],
-            )
         if source.generation < generation:
             raise ParameterError(
                 "the index is older than the export",
                 facts=[("index", source.generation), ("export", generation)],
+                fixes=["export it anew, in place of the old export"],
+            )
+        if (source.generation == generation and source.identity != earlier["source"]) or any(
+            part.vocabulary_digest(there["terms"]) != there["vocabulary"]
+            for part, there in zip(source.parts, earlier["parts"], strict=True)
+        ):
+            raise ParameterError(
+                "the index was built anew since the export",
+                facts=[("index", source.path), ("export", path), ("generation of the export", generation)],
                 fixes=["export it anew, in place of the old export"],
             )
         return cls(source, target, ExportFolder.reopen(path, earlier), generation, earlier)
@@ -175,21 +176,23 @@ class ChangedRows:
         at = f"changes/{self.since}-{self.source.generation}"
         counts: dict[str, Any] = {"since": self.since, "generation": self.source.generation}
         if self.source.generation > self.since:
+            changes = [*self.earlier.get("changes", ()), at]
+            self.folder.remove(at)  # of an interrupted run
             self.target.write_changes(
                 self._rows(changed, current["position"]), ids, self.source, self.folder, at
             )
             write_state(self.source, self.folder, records=current)
             write_programs(self.source, self.target, self.folder)
             self.folder.write("README.md", readme(self.source, self.target, self.folder.path))
-            self.folder.remove(f"state/{self.since}")
             self.folder.finish(
                 {
                     "target": self.target.name,
                     **identity(self.source, self.target),
                     **description(self.source, self.target),
                     "origin": self.earlier["origin"],
-                    "changes": [*self.earlier.get("changes", ()), at],
-                }
+                    "changes": changes,
+                },
+                stale=self.folder.others({*changes, f"state/{self.source.generation}"}),
             )
             counts["folder"] = at
         return {**counts, "changed": int(changed.sum()), "deleted": len(ids)}
@@ -223,7 +226,7 @@ class ChangedRows:
         found = np.zeros(len(old), dtype=np.bool_)
         last, free = -1, int(old["position"].max(initial=-1)) + 1
         for batch in self.source.batches():
-            new = row_digests(batch)
+            new = row_digests(batch, self.source.units)
             current[batch.positions] = new
             places = np.minimum(np.searchsorted(keys, new["first"]), max(0, len(keys) - 1))
             for row, place in enumerate(places.tolist() if len(keys) else [-1] * len(batch)):

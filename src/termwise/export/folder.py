@@ -20,7 +20,7 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, final
@@ -167,6 +167,11 @@ class ExportFolder:
         """Remove a file or folder of the export."""
         remove(self.path / name)
 
+    def others(self, used: Collection[str]) -> frozenset[Path]:
+        """Return the folders of changes and states that are not in use, such as those of an interrupted run."""
+        found = (path for name in ("state", "changes") for path in self.path.glob(f"{name}/*"))
+        return frozenset(path for path in found if path.relative_to(self.path).as_posix() not in used)
+
     def finished(self, name: str) -> bool:
         """Return whether an earlier run finished a piece, given by its path in the folder."""
         return is_file(self.path / name)
@@ -199,8 +204,14 @@ class ExportFolder:
         with self.piece(name) as file:
             file.write(source.read_bytes())
 
-    def finish(self, description: Mapping[str, Any]) -> dict[str, Any]:
-        """Write ``export.json`` with a description of the contents and a record of every file; return it."""
+    def finish(
+        self, description: Mapping[str, Any], *, stale: frozenset[Path] = frozenset()
+    ) -> dict[str, Any]:
+        """Write ``export.json`` with a description of the contents and a record of every file; return it.
+
+        `stale` are folders that do not belong to these contents. They are removed at the end, so that an interruption
+        before leaves an export that can be used.
+        """
         with storage_errors(self.path):
             files = {
                 path.relative_to(self.path).as_posix(): {
@@ -208,13 +219,18 @@ class ExportFolder:
                     "sha256": digest_of(path),
                 }
                 for path in sorted(self.path.rglob("*"))
-                if path.is_file() and path.name != WORK and not path.name.endswith(PART)
+                if path.is_file()
+                and path.name != WORK
+                and not path.name.endswith(PART)
+                and stale.isdisjoint(path.parents)
             }
             body = {**self._identity, **description, "written_by": f"termwise {__version__}", "files": files}
             write_bytes_whole(
                 self.path / NAME, (json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode()
             )
             (self.path / WORK).unlink(missing_ok=True)
+            for each in stale:
+                remove(each)
             sync_folder(self.path)
         return body
 
@@ -276,7 +292,8 @@ def _check_description(value: object) -> None:
     expect_whole(body.get("version"), "version", VERSION, VERSION)
     for number, part in enumerate(body["parts"]):
         where = f"parts[{number}]"
-        expect_text(part.get("field"), f"{where}.field")
+        for name in ("field", "vocabulary"):
+            expect_text(part.get(name), f"{where}.{name}")
         expect_choice(part.get("kind"), f"{where}.kind", ("sparse", "dense"))
         expect_flag(part.get("integer"), f"{where}.integer")
         expect_flag(part.get("bias"), f"{where}.bias")

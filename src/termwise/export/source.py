@@ -94,6 +94,16 @@ class ExportPart:
         vocabulary = self.index.vocabulary
         return vocabulary.tokens(np.arange(len(vocabulary), dtype=np.int64))
 
+    def vocabulary_digest(self, terms: int) -> str:
+        """Return a digest of the tokens of the first `terms` terms, which stay until the index is built anew."""
+        return json_fingerprint(self.tokens[:terms])
+
+    @property
+    def units(self) -> str:
+        """Units of the stored numbers."""
+        quantiser, vectors = self.index.manifest.quantiser, self.index.manifest.vectors
+        return repr((quantiser.scale, quantiser.bias_bits, vectors and vectors.scale))
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -200,6 +210,11 @@ class ExportSource:
     def identity(self) -> dict[str, object]:
         """What the exported data depend on, as JSON: the manifests of the parts, by name."""
         return {part.name: part.index.manifest.sha256 for part in self.parts}
+
+    @property
+    def units(self) -> list[str]:
+        """Units of the numbers that the parts store."""
+        return [part.units for part in self.parts]
 
     @property
     def origin(self) -> str:

@@ -637,6 +637,72 @@ def test_an_index_that_was_built_anew_is_no_change(tmp_path: Path) -> None:
     assert "schema" in caught.value.render()
 
 
+def test_an_index_that_was_built_anew_and_changed_is_no_change(tmp_path: Path) -> None:
+    """The new terms have the numbers of the old ones, so the rows of both indexes are equal."""
+    index = tmp_path / "index"
+    for text in ("green tea", "blue cup"):
+        termwise.build_index([termwise.Document("a", text)], index, model="bm25", overwrite=True)
+        if text == "green tea":
+            export_index(index, "jsonl", tmp_path / "out")
+    with termwise.open_writer(index) as writer:
+        writer.add([termwise.Document("z", "pot")])
+    with pytest.raises(ParameterError, match="built anew"):
+        export_changes(index, tmp_path / "out", since=0)
+
+
+def test_added_terms_are_those_of_the_export(tmp_path: Path) -> None:
+    for name, word in (("one", "pot"), ("other", "jug")):
+        index = tmp_path / name
+        termwise.build_index([termwise.Document("a", "green tea")], index, model="bm25")
+        for number in range(3):  # more terms share a file
+            with termwise.open_writer(index) as writer:
+                writer.add([termwise.Document(f"z{number}", f"{word}{number}")])
+            if name == "one" and number == 0:
+                export_index(index, "jsonl", tmp_path / "out")
+    with pytest.raises(ParameterError, match="built anew"):
+        export_changes(tmp_path / "other", tmp_path / "out", since=1)
+    assert export_changes(tmp_path / "one", tmp_path / "out", since=1)["changed"] == 2
+
+
+def test_an_interrupted_export_of_changes_can_be_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index, out = tmp_path / "index", tmp_path / "out"
+    termwise.build_index([termwise.Document("a", "green tea")], index, model="bm25")
+    export_index(index, "sqlite", out)
+
+    def add(text: str) -> None:
+        with termwise.open_writer(index) as writer:
+            writer.add([termwise.Document(text, text)])
+
+    def client(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(out / "client.py"), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def interrupted(*_: Any) -> None:
+        raise Interrupted
+
+    add("pot")
+    with monkeypatch.context() as patch:
+        patch.setattr("termwise.export.folder.write_bytes_whole", interrupted)
+        with pytest.raises(Interrupted):
+            export_changes(index, out, since=0)
+    assert (out / "changes" / "0-1").is_dir()
+    shutil.copytree(out / "changes" / "0-1", tmp_path / "orphan" / "0-1")
+    refused = client("update", str(out / "changes" / "0-1"))
+    assert refused.returncode != 0
+    assert "no changes of this export, which has none" in refused.stderr
+    add("cup")
+    assert export_changes(index, out, since=0)["folder"] == "changes/0-2"
+    assert [path.name for path in (out / "changes").iterdir()] == ["0-2"]
+    assert [path.name for path in (out / "state").iterdir()] == ["2"]
+    described = json.loads((out / "export.json").read_bytes())["files"]
+    assert all((out / name).is_file() for name in described)
+    assert client("update", str(tmp_path / "orphan" / "0-1")).returncode != 0
+    assert client("update", str(out / "changes" / "0-2")).returncode == 0
+    assert check_export(index, out, QUERIES).is_exact
+
+
 def test_names_of_attributes_that_are_no_columns(tmp_path: Path) -> None:
     for number, attributes in enumerate(({"Price": 1, "price": 2}, {"a\nb": 1})):
         index = tmp_path / f"index{number}"

@@ -78,6 +78,16 @@ def damaged_files(folder: Path, description: Mapping[str, Any]) -> list[str]:
     return damaged
 
 
+def known_changes(folder: Path, changes: Path) -> Path:
+    """Return a folder of changes if export.json names it; one of an interrupted export is not named."""
+    known = json.loads((folder / "export.json").read_bytes()).get("changes", ())
+    if changes.resolve() not in [folder.resolve() / each for each in known]:
+        raise SystemExit(
+            f"client.py: {changes}: no changes of this export, which has {', '.join(known) or 'none'}"
+        )
+    return changes
+
+
 def positive(text: str) -> int:
     """Return a number of results."""
     number = int(text)
@@ -138,7 +148,7 @@ def main(arguments: list[str] | None = None) -> int:
                 engine.remove(say)
             engine.load(say)
         elif given.command == "update":
-            engine.update(given.changes, say)
+            engine.update(known_changes(FOLDER, given.changes), say)
         else:
             expected = json.loads((FOLDER / "export.json").read_bytes())["generation"]
             if hasattr(engine, "generation") and (held := engine.generation()) != expected:

@@ -29,7 +29,7 @@ class Engine:
         self.description: Mapping[str, Any] = json.loads((folder / "export.json").read_bytes())
         self.path = Path(location) if location else folder / "data" / "index.duckdb"
         self._open: Any = None
-        self.state = ExportState(folder, self.description, self.rows)
+        self.state = ExportState(self.description, self.rows)
 
     @property
     def connection(self) -> Any:

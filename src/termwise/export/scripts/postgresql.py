@@ -46,7 +46,7 @@ class Engine:
         self.location = location or ""
         self.sparse = sparse_sums if self.description["settings"]["form"] == "sparsevec" else None
         self.schema = str(self.description["settings"]["schema"])
-        self.state = ExportState(folder, self.description, self.rows)
+        self.state = ExportState(self.description, self.rows)
         self._open: psycopg.Connection[Any] | None = None
 
     @property

@@ -22,7 +22,7 @@ class Engine:
         self.description: Mapping[str, Any] = json.loads((folder / "export.json").read_bytes())
         self.path = Path(location) if location else folder / "data" / "index.sqlite"
         self._open: sqlite3.Connection | None = None
-        self.state = ExportState(folder, self.description, self.rows)
+        self.state = ExportState(self.description, self.rows)
 
     @property
     def connection(self) -> sqlite3.Connection:
