@@ -25,6 +25,9 @@ SNOWBALL_LANGUAGES = tuple(
 
 _SNOWBALL = re.compile("stem:snowball-([a-z_]+)-3\\.1")
 
+BLOCK = 256
+"""Number of neighbouring characters that are replaced at once."""
+
 Rules = list[tuple[int, str, str]]
 
 
@@ -122,10 +125,16 @@ def _without_all(suffixes: Iterable[str]) -> list[dict[str, Any]]:
     return [{"first": [(len(suffix) + 1, f"{suffix}$", "")]} for suffix in suffixes]
 
 
+@cache
+def _blocks() -> list[str]:
+    """Return the characters of the planes 0 and 1 in blocks; the others have no letters of these scripts, no digits."""
+    return ["".join(map(chr, range(begin, begin + BLOCK))) for begin in range(0, 0x20000, BLOCK)]
+
+
 def _characters(function: Callable[[str], str]) -> dict[str, Any]:
-    """Return the step of a function that replaces each character by itself."""
-    forms = ((char, function(char)) for char in map(chr, range(0x110000)))
-    return {"replace": {char: form for char, form in forms if form != char}}
+    """Return the step of a function that replaces each character by itself; most blocks stay as they are."""
+    changed = "".join(block for block in _blocks() if function(block) != block)
+    return {"replace": {char: form for char in changed if (form := function(char)) != char}}
 
 
 def _characters_of(table: dict[int, Any]) -> dict[str, Any]:

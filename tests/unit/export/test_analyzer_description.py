@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,8 +14,8 @@ from tests.kit_programs import JavaScriptKit
 from termwise.errors import ParameterError
 from termwise.export.analyzer_description import SUPPORTED, describe_analyzer
 from termwise.export.kit.query_kit import analyzer_of
-from termwise.export.language_steps import LANGUAGES, SNOWBALL_LANGUAGES
-from termwise.text import Analyzer, light_stems, make_analyzer
+from termwise.export.language_steps import LANGUAGES, SNOWBALL_LANGUAGES, language_steps
+from termwise.text import Analyzer, light_stems, make_analyzer, spelling
 from termwise.text.spelling import DEVANAGARI_WHOLE
 
 ELSEWHERE = ("sa", "bert-token", "scibert-token", *LANGUAGES)
@@ -309,3 +309,24 @@ def test_unknown_descriptions_are_refused(javascript: JavaScriptKit) -> None:
             analyzer_of(description)
         with pytest.raises(RuntimeError, match=message):
             javascript.use(description)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("digits:ascii", spelling.ascii_digits),
+        ("letters:hindi", spelling.hindi_letters),
+        ("letters:german", spelling.german_letters),
+        ("letters:serbian", spelling.serbian_latin),
+        ("lower-case:greek", spelling.greek_lower_case),
+    ],
+)
+def test_replaced_characters_are_all_that_a_function_changes(
+    name: str, function: Callable[[str], str]
+) -> None:
+    forms = {char: function(char) for char in map(chr, range(0x20000))}
+    assert language_steps()[name][-1]["replace"] == {
+        char: form for char, form in forms.items() if form != char
+    }
+    others = "".join(map(chr, range(0x20000, 0x110000)))
+    assert function(others) == others

@@ -269,9 +269,11 @@ def test_a_damaged_state_is_told(sources: dict[str, Path], tmp_path: Path) -> No
 
 MISSING: Any = object()
 
+WRONG: tuple[Any, ...] = (MISSING, [], 99, {})
+
 DAMAGES: list[tuple[tuple[str | int, ...], Any]] = [
-    *(((name,), value) for name in ("format", "version") for value in (MISSING, [], "x", 99)),
-    *((("target",), value) for value in (MISSING, [], "", 99)),
+    *(((name,), value) for name in ("format", "version", "target") for value in WRONG),
+    (("version",), True),
     *(((name,), MISSING) for name in ("origin", "source", "generation", "schema", "files", "settings")),
     *((("parts",), value) for value in (None, [], [3], [{}])),
     *((("parts", 0, name), MISSING) for name in ("name", "scale", "field", "kind", "terms", "integer")),
