@@ -319,6 +319,34 @@ def test_damaged_kits(tmp_path: Path, javascript: JavaScriptKit) -> None:
         QueryKit(tmp_path / "none")
 
 
+def test_damaged_parts(tmp_path: Path, javascript: JavaScriptKit, instant: Searcher) -> None:
+    """Each value of a part is checked when the kit is opened: if it is missing, of another type, or out of range."""
+    scales = {part.name: 0.7 for part in instant.parts}
+    write_query_kit(instant, tmp_path, scales=scales)
+    manifest = json.loads((tmp_path / NAME).read_text())
+    damaged = [{**manifest, "parts": parts} for parts in ([], None, [3], {})]
+    for number, part in enumerate(manifest["parts"]):
+        for name in part:
+            values = [[], "\0", 1e999, -1, {}] if name not in ("name", "unknown") else [[], 3]
+            others = [{key: value for key, value in part.items() if key != name}]
+            others += [{**part, name: value} for value in values]
+            if name == "largest_shift":
+                others.append({**part, name: 1 << 70})
+            if name in ("terms", "dimensions"):
+                others.append({**part, name: part[name] + 1})
+            for other in others:
+                parts = list(manifest["parts"])
+                parts[number] = other
+                damaged.append({**manifest, "parts": parts})
+    assert len(damaged) > 100
+    for other in damaged:
+        (tmp_path / NAME).write_text(json.dumps(other).replace("Infinity", "1e999"))
+        with pytest.raises(ValueError, match=rf"damaged: .*{NAME}"):
+            QueryKit(tmp_path)
+        with pytest.raises(RuntimeError, match=rf"damaged: {NAME}"):
+            javascript.open(tmp_path)
+
+
 def kit_commands(kit: Path) -> list[list[str]]:
     """Return the command lines of both programs."""
     node = shutil.which("node")
@@ -387,10 +415,8 @@ def test_the_command_line(tmp_path: Path, number: int) -> None:
     program = kit_commands(tmp_path / "kit")[number]
 
     def lines(*arguments: str, given: str = "") -> list[Any]:
-        done = subprocess.run(
-            [*program, *arguments], input=given, capture_output=True, text=True, encoding="utf-8", check=True
-        )
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        done = subprocess.run([*program, *arguments], input=given.encode(), capture_output=True, check=True)
+        return [json.loads(line) for line in done.stdout.decode().splitlines()]
 
     kit = QueryKit(tmp_path / "kit")
     for found, text in (
@@ -399,6 +425,8 @@ def test_the_command_line(tmp_path: Path, number: int) -> None:
     ):
         check_equal(found[0], kit.query(text))
     assert lines("--tokens", "Green teas", "tea") == [{"bm25": ["green", "tea"]}, {"bm25": ["tea"]}]
+    lone = lines("--tokens", given="tea\rgreen\r\nblack\u2028tea\n\ncoffee\n")
+    assert lone == [{"bm25": each} for each in (["tea", "green"], ["black", "tea"], [], ["coffe"])]
     for found, text in zip(lines(given="green tea\n\ncoffee"), ("green tea", "", "coffee"), strict=True):
         check_equal(found, kit.query(text))
 
@@ -407,7 +435,7 @@ def test_the_programs_are_small_and_in_the_package() -> None:
     programs = resources.files("termwise.export") / "kit"
     sizes = {name: len(programs.joinpath(name).read_bytes()) for name in PROGRAMS}
     assert sizes["analyzers.js"] < 18_000
-    assert sizes["query_kit.js"] < 10_000
+    assert sizes["query_kit.js"] < 12_000
 
 
 @settings(max_examples=60)

@@ -2,7 +2,6 @@
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { QueryKit } from "./query_kit.js";
@@ -29,8 +28,19 @@ try {
   const kit = await QueryKit.open((name) => readFile(join(values.kit, name)));
   const show = (text) => console.log(JSON.stringify(values.tokens ? kit.tokens(text) : kit.query(text)));
   positionals.forEach(show);
-  if (!positionals.length) for await (const line of createInterface({ input: process.stdin })) show(line);
+  if (!positionals.length) for await (const line of lines(process.stdin)) show(line);
 } catch (error) {
   console.error(`command.js: ${error.message}`);
   process.exitCode = 1;
+}
+
+/** Lines of a stream, which end with \n or \r\n; readline would also split them at other characters. */
+async function* lines(stream) {
+  let rest = "";
+  for await (const text of stream.setEncoding("utf8")) {
+    const found = (rest + text).split("\n");
+    rest = found.pop();
+    yield* found.map((line) => line.replace(/\r$/, ""));
+  }
+  if (rest) yield rest.replace(/\r$/, "");
 }

@@ -72,7 +72,47 @@ export class QueryKit {
 
 const json = (bytes) => JSON.parse(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
 
+const isText = (value) => typeof value === "string";
+const isFlag = (value) => typeof value === "boolean";
+const isWhole = (value, least = 0, most = 2 ** 53) => Number.isInteger(value) && value >= least && value <= most;
+const isPositive = (value) => typeof value === "number" && value > 1e-300 && value < 1e300;
+
+const CHECKS = {
+  name: isText,
+  kind: (value) => ["sparse", "dense"].includes(value),
+  weight: (value) => value === 0 || isPositive(value),
+  scale: (value) => value === null || isPositive(value),
+  weighting: (value) => ["counts", "log-counts", "occurrences", "idf"].includes(value),
+  unknown: (value) => value === null || isText(value),
+  terms: (value) => isWhole(value),
+  background: isFlag,
+  unit: isPositive,
+};
+const SPARSE_CHECKS = {
+  exact: isFlag,
+  bias_bits: (value) => isWhole(value, 0, 8),
+  limit: (value) => isWhole(value, 1),
+  largest_shift: (value) => isWhole(value, 0, 8),
+};
+const DENSE_CHECKS = { dimensions: (value) => isWhole(value, 1) };
+
+/** Throw a TypeError for a part in query_kit.json with a missing or wrong value. */
+function checkPart(part, listed) {
+  const isDense = part.kind === "dense";
+  for (const [name, isRight] of Object.entries({ ...CHECKS, ...(isDense ? DENSE_CHECKS : SPARSE_CHECKS) })) {
+    if (!isRight(part[name])) throw new TypeError(`wrong ${name} of a part`);
+  }
+  const { files } = part;
+  const needed = { rows: isDense, shifts: isDense, weights: part.weighting === "idf" };
+  const fits = Object.entries(needed).every(([name, isNeeded]) => (name in files) === isNeeded);
+  if (!fits || Object.values(files).some((name) => listed[name].sha256.length !== 64)) {
+    throw new TypeError("wrong files of a part");
+  }
+}
+
 async function partsOf(manifest, bytesOf) {
+  for (const part of manifest.parts) checkPart(part, manifest.files);
+  if (!manifest.parts.length) throw new TypeError("no parts");
   const loaded = new Map();
   const load = (name) => {
     if (!loaded.has(name)) loaded.set(name, bytesOf(name, manifest.files[name].sha256));
@@ -103,6 +143,10 @@ async function partsOf(manifest, bytesOf) {
     }
     if (files.rows) data.rows = new Int8Array((await load(files.rows)).buffer);
     if (files.shifts) data.shifts = await load(files.shifts);
+    const size = (data.shifts?.length ?? 0) * (part.dimensions ?? 0);
+    if (part.terms !== data.tokens.length || size !== (data.rows?.length ?? 0)) {
+      throw new TypeError("terms or dimensions of a part differ from its files");
+    }
     parts.push(new Part(part, data));
   }
   return parts;

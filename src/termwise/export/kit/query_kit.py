@@ -64,7 +64,11 @@ class QueryKit:
     def __init__(self, folder: str | Path) -> None:
         files = _Files(Path(folder))
         try:
+            for described in files.manifest["parts"]:
+                _check_part(described)
             self.parts = [_Part(described, files) for described in files.manifest["parts"]]
+            if not self.parts:
+                raise LookupError("no parts")
         except (LookupError, TypeError, AttributeError) as error:  # all other files have checksums
             raise _damaged(files.folder / MANIFEST, f"{type(error).__name__}: {error}") from error
 
@@ -145,6 +149,50 @@ def _damaged(path: Path, reason: str) -> ValueError:
     return ValueError(f"a file of the query kit is damaged: {path}: {reason}")
 
 
+def _is_whole(value: object, most: int = 1 << 53) -> bool:
+    return type(value) is int and 0 <= value <= most
+
+
+def _is_positive(value: object) -> bool:
+    return type(value) in (int, float) and 1e-300 < value < 1e300  # type: ignore[operator]
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "name": lambda value: isinstance(value, str),
+    "kind": lambda value: value in ("sparse", "dense"),
+    "weight": lambda value: value == 0 or _is_positive(value),
+    "scale": lambda value: value is None or _is_positive(value),
+    "weighting": lambda value: value in ("counts", "log-counts", "occurrences", "idf"),
+    "unknown": lambda value: value is None or isinstance(value, str),
+    "terms": _is_whole,
+    "background": _is_flag,
+    "unit": _is_positive,
+}
+_SPARSE_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "exact": _is_flag,
+    "bias_bits": lambda value: _is_whole(value, 8),
+    "limit": lambda value: _is_whole(value) and value > 0,
+    "largest_shift": lambda value: _is_whole(value, 8),
+}
+_DENSE_CHECKS: dict[str, Callable[[Any], bool]] = {"dimensions": lambda value: _is_whole(value) and value > 0}
+
+
+def _check_part(part: Mapping[str, Any]) -> None:
+    """Raise `LookupError` for a part in ``query_kit.json`` with a missing or wrong value."""
+    is_dense = part["kind"] == "dense"
+    for name, is_right in {**_CHECKS, **(_DENSE_CHECKS if is_dense else _SPARSE_CHECKS)}.items():
+        if not is_right(part[name]):
+            raise LookupError(f"wrong {name} of a part")
+    files = part["files"]
+    needed = [("rows", is_dense), ("shifts", is_dense), ("weights", part["weighting"] == "idf")]
+    if any((name in files) != is_needed for name, is_needed in needed):
+        raise LookupError("wrong files of a part")
+
+
 class _Part:
     """One index: its analyzer, vocabulary, weights and, for vectors, query table."""
 
@@ -158,6 +206,9 @@ class _Part:
         self._floors = files.floats(names.get("floors"), "d")
         self._rows = memoryview(files.read(names["rows"])).cast("b") if "rows" in names else None
         self._shifts = files.read(names["shifts"]) if "shifts" in names else b""
+        size = len(self._shifts) * described.get("dimensions", 0)
+        if described["terms"] != len(self._tokens) or size != len(self._rows or b""):
+            raise LookupError("terms or dimensions of a part differ from its files")
         self._settings = described
         scale = described["scale"]
         self._share: float | None = None if scale is None else described["weight"] / scale
@@ -761,7 +812,7 @@ def main() -> None:
     except (ValueError, ImportError) as error:
         sys.exit(f"query_kit.py: {error}")
     show: Callable[[str], object] = kit.tokens if arguments.tokens else kit.query
-    for text in arguments.query or (line.rstrip("\n") for line in sys.stdin):
+    for text in arguments.query or (line.removesuffix("\n").removesuffix("\r") for line in sys.stdin):
         print(json.dumps(show(text), ensure_ascii=False), flush=True)
 
 
