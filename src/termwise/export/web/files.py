@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, final
 
 from termwise.errors import ForeignFolderError
-from termwise.export.folder import PUBLISHED as MANIFEST
 from termwise.export.folder import FORMAT_OF_SITE, SCRIPT, storage_errors
+from termwise.export.folder import PUBLISHED as MANIFEST
 from termwise.fixes import Code, Fix
 from termwise.storage.atomic_file import sync_folder, write_bytes_whole
 from termwise.storage.ownership import check_names, read_record
