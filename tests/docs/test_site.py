@@ -62,10 +62,11 @@ def test_links_and_anchors_exist(site: Path) -> None:
 
 def test_every_section_of_a_page_is_found(site: Path) -> None:
     pages = {path.relative_to(site).as_posix(): Page(path) for path in site.rglob("*.html")}
-    shards = [
-        json.loads(gzip.decompress(path.read_bytes())) for path in (site / "search").glob("texts-*.bin")
-    ]
-    addresses = [address for shard in shards for _, address, _ in shard]
+    addresses = []
+    for path in (site / "search").glob("documents-*.bin"):
+        shard = gzip.decompress(path.read_bytes())
+        header = json.loads(shard[4 : 4 + int.from_bytes(shard[:4], "little")])
+        addresses += [address for _, address, _ in header["texts"]]
     assert len(addresses) > 500
     for address in addresses:
         path, _, anchor = address.partition("#")
