@@ -440,11 +440,13 @@ def test_requests_wait_for_a_busy_engine(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_searches_refuse_the_results_of_a_part_of_the_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When a shard is lost during a search, the engine answers with status 503 and the search is sent again."""
+    """When a shard is lost during a search, the engine answers with status 500 or 503, and the search is sent again."""
     slept: list[float] = []
     monkeypatch.setattr("termwise.export.scripts.bulk_engine.time.sleep", slept.append)
-    engine = _Refusing(503)
+    engine = _Refusing(503, 500)
     engine.alias = "docs"
     (hit,) = engine.hits({"size": 10})
     assert hit["path"] == "/docs/_search?allow_partial_search_results=false"
-    assert slept == [0.25]
+    assert slept == [0.25, 0.5]
+    with pytest.raises(RuntimeError):
+        _Refusing(500).request("POST", "/docs/_bulk")

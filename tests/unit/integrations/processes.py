@@ -31,7 +31,7 @@ def descendants(pid: int) -> dict[int, str]:
     return found
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 60.0) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 300.0) -> None:
     """Wait until a condition holds; fail after some seconds."""
     end = time.monotonic() + seconds
     while not condition():

@@ -26,7 +26,10 @@ from typing import Any
 BULK_BYTES = 4 << 20
 RETRIES = 8
 BUSY = (429, 503)
-"""HTTP statuses of an engine that has too much to do, or that has lost a part of its shards for now."""
+"""HTTP statuses of an engine that has too much to do, or that cannot be reached for now."""
+
+LOST = (*BUSY, 500)
+"""HTTP statuses of a search during which a shard is lost."""
 
 EXACT_FLOAT = 1 << 24
 MOST_RESULTS = 10_000
@@ -88,14 +91,21 @@ class BulkEngine:
         raise NotImplementedError
 
     def request(
-        self, method: str, path: str, body: Any = None, *, lines: bool = False, absent: bool = False
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        lines: bool = False,
+        absent: bool = False,
+        passing: Sequence[int] = BUSY,
     ) -> Any:
-        """Return the answer to a request, sent again if the engine cannot answer for now; see `ask`."""
+        """Return the answer to a request, sent again if the status is one of `passing`; see `ask`."""
         for attempt in range(RETRIES):
             try:
                 return self.ask(method, path, body, lines=lines, absent=absent)
             except Exception as error:
-                if getattr(error, "status_code", None) not in BUSY or attempt == RETRIES - 1:
+                if getattr(error, "status_code", None) not in passing or attempt == RETRIES - 1:
                     raise
             time.sleep(0.25 * 2**attempt)
         raise AssertionError("the last attempt returns or raises")
@@ -257,7 +267,7 @@ class BulkEngine:
         told not to; then it answers with an error, and the search is sent again.
         """
         path = f"/{self.alias}/_search?allow_partial_search_results=false"
-        return list(self.request("POST", path, body)["hits"]["hits"])
+        return list(self.request("POST", path, body, passing=LOST)["hits"]["hits"])
 
     def exact(self, query: Query, body: dict[str, Any], k: int) -> tuple[list[Any], list[float]] | None:
         """Return the best documents by sums of whole numbers, computed from the sources of all that may be among them.
