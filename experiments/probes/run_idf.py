@@ -62,7 +62,7 @@ REACH = 0.005
 
 
 def without_possessive(word: str) -> str:
-    """Return a word without ``'s``, as Lucene's EnglishPossessiveFilter does."""
+    """Remove a final ``'s`` from a word, as Lucene's EnglishPossessiveFilter does."""
     return word[:-2] if word[-2:-1] in ("'", "’", "＇") and word[-1:] in ("s", "S") else word
 
 
@@ -99,7 +99,7 @@ class Track:
 
 @dataclass(frozen=True)
 class Fit:
-    """Recovered idf by term, with the number of scores that each follows from, and the residuals of all scores."""
+    """Estimated idf of each term, number of scores used for each estimate, and residuals of all scores."""
 
     idf: Mapping[str, float]
     left_out: int

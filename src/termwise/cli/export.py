@@ -137,7 +137,7 @@ def command(
 def _export_changes(
     folder: Path, out: Path, since: int | None, to: str | None, settings: dict[str, str], as_json: bool
 ) -> None:
-    """Add changes to an export; refuse another target, or another value of a setting, than the export has."""
+    """Add changes to an export. Options that differ from the target or settings of the export are refused."""
     from termwise.export import export_changes, make_target
     from termwise.export.folder import read_description
 

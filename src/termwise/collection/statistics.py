@@ -104,7 +104,7 @@ class CollectionStatistics:
 
     @property
     def rarest(self) -> int:
-        """Document frequency of a term that these statistics lack, if it occurs in another text."""
+        """Document frequency of a term that does not occur in the collection."""
         return 1
 
     @property

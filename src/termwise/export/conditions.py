@@ -1,4 +1,4 @@
-"""Conditions of filters, reduced to the three kinds that targets translate: values, intervals, ranges of strings."""
+"""Conditions of filters in the three forms that targets translate: sets of values, intervals, ranges of strings."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def export_index(
 def export_changes(
     path: str | Path, out: str | Path, *, since: int | None = None, progress: Progress = no_progress
 ) -> dict[str, Any]:
-    """Add to an export what changed in its index; target, settings and scales are those of the export.
+    """Add the changes of an index to its export. The target, settings and scales of the export are kept.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ FORMAT = "termwise-export"
 VERSION = 1
 
 FORMAT_OF_SITE = "termwise-web"
-"""Format of `PUBLISHED`."""
+"""Value of the field ``format`` in ``search.json``."""
 
 NAMES = frozenset(
     {
@@ -236,12 +236,12 @@ class ExportFolder:
 
 
 def _is_description(record: Mapping[str, Any] | None) -> bool:
-    """Return whether a record is that of an export."""
+    """Return whether a record has the format and version of an export."""
     return record is not None and (record.get("format"), record.get("version")) == (FORMAT, VERSION)
 
 
 def read_description(folder: Path, *, published: bool = False) -> dict[str, Any]:
-    """Return the contents of ``export.json``; with `published`, also of ``search.json`` in the folder of a site.
+    """Read ``export.json``; with `published`, read ``search.json`` in a folder that has only that.
 
     Raises
     ------

@@ -26,7 +26,7 @@ SNOWBALL_LANGUAGES = tuple(
 _SNOWBALL = re.compile("stem:snowball-([a-z_]+)-3\\.1")
 
 BLOCK = 256
-"""Number of neighbouring characters that are replaced at once."""
+"""Number of neighbouring characters that are tested at once for replacements."""
 
 Rules = list[tuple[int, str, str]]
 
@@ -127,7 +127,7 @@ def _without_all(suffixes: Iterable[str]) -> list[dict[str, Any]]:
 
 @cache
 def _blocks() -> list[str]:
-    """Return the characters of the planes 0 and 1 in blocks; the others have no letters of these scripts, no digits."""
+    """Return the characters of Unicode planes 0 and 1 in blocks. No other plane has characters that are replaced."""
     return ["".join(map(chr, range(begin, begin + BLOCK))) for begin in range(0, 0x20000, BLOCK)]
 
 

@@ -140,7 +140,7 @@ class LinearForm:
 
 
 def query_length(query: QueryVector) -> float:
-    """Return the length of the vector of a query, in the unit of scores of windows of length 1."""
+    """Return the Euclidean length of a query vector, for windows whose vectors have length 1."""
     assert query.vector is not None, "the index has vectors"
     return float(np.linalg.norm(query.vector.astype(np.float64))) * query.unit
 

@@ -68,7 +68,7 @@ def _client(source: ExportSource, target: Target, folder: Path) -> list[str]:
 
 
 def _filter(source: ExportSource, target: Target) -> str:
-    """Return an example of a filter."""
+    """Return the filter that the README shows as an example, in the form of the engine."""
     condition = Exists(min(source.schema))
     try:
         translated = target.filter(condition, source.schema)

@@ -1,4 +1,4 @@
-"""Document frequencies of words in a large collection of which only some documents are available."""
+"""Document frequencies of words in a large collection, when only some of its documents are available."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def positive(text: str) -> int:
 
 
 def parsed_filter(engine: Any, text: str) -> Any:
-    """Return a filter of the command line as the engine takes it: text, or an object that was written as JSON."""
+    """Parse the value of ``--filter`` for the engine. Some engines take text, others a JSON object."""
     if not text.strip():
         raise SystemExit("client.py: --filter is empty; without --filter, all documents are searched")
     try:

@@ -100,7 +100,7 @@ class Engine:
                 say(f"removed the schema {self.schema}")
 
     def _create(self) -> None:
-        """Create the tables, unless an earlier run did; tables of others with these names are an error."""
+        """Create the tables if an earlier run has not. Tables with these names from elsewhere are an error."""
         held = "to_regnamespace(%s) IS NULL, to_regclass(%s) IS NULL"
         names = (self.quoted_schema, f"{self.quoted_schema}.export_state")
         ((is_new, is_missing),) = self.connection.execute(f"SELECT {held}", names).fetchall()

@@ -415,7 +415,7 @@ class Engine:
         self._is_loaded = True
 
     def _lists(self, query: Mapping[str, Any], filter: Json | None) -> list[PointList]:
-        """Return one ranked list of points for each part of a query."""
+        """Search each part of a query separately, and return a ranked list of points for each."""
         described = {part["name"]: part for part in self.description["parts"]}
         lists: list[PointList] = []
         for each in query["parts"]:

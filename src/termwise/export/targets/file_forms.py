@@ -61,7 +61,7 @@ def no_filters(title: str) -> ParameterError:
 
 
 def byte_order(source: ExportSource) -> tuple[npt.NDArray[np.int32], list[int]]:
-    """Return the place of each term in the order of the UTF-8 bytes of the tokens, and the terms in this order.
+    """Sort the terms by the UTF-8 bytes of their tokens; return the rank of each term, and the sorted terms.
 
     The order of code points is that of the bytes.
     """

@@ -222,7 +222,7 @@ def _table(source: ExportSource, place: int) -> str:
 
 
 def _marked(kind: str, name: str) -> str:
-    """Return the statement that marks a table or view as one of an export, so that it can be removed."""
+    """Return the SQL statement that marks a table or view as part of an export, so that ``remove`` may drop it."""
     return f"COMMENT ON {kind} {name} IS '{MADE}'"
 
 

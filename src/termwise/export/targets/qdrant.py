@@ -82,7 +82,7 @@ class Qdrant(TypedSettings):
     candidates: int = 1000
 
     def check(self, source: ExportSource) -> None:
-        """Refuse negative weights, a wrong name, and names of attributes that no path can express."""
+        """Refuse negative weights, invalid collection names, and attribute names that no JSON path can express."""
         refuse_negative_weights(self.title, source)
         if not re.fullmatch(f"[^{re.escape(NO_NAME_CHARACTERS)}\x00-\x1f]{{1,255}}", self.collection):
             raise ParameterError(

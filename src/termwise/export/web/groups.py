@@ -1,4 +1,4 @@
-"""Documents in groups, one file each, with their texts, and with their vectors if the index has some.
+"""Groups of documents. Each group is a file with the texts of its documents, and their vectors if the index has any.
 
 A search reads the groups of the documents that are likely to be the best: those with the largest sum of the scores of
 other parts and an estimate of the product with the query, from the first principal coordinates of their vectors. Then
@@ -24,7 +24,7 @@ from termwise.progress import Progress
 from termwise.vectors import DocumentVectors
 
 CHARACTERS = 12_000
-"""Characters of the texts of a group without vectors, unless one text has more."""
+"""Number of characters of the texts of a group without vectors. A longer text has a group of its own."""
 
 WINDOWS = 20
 """Largest number of windows of a group with vectors, unless one document has more."""
@@ -39,7 +39,7 @@ FREQUENT = 64
 """Rows of a table that are read with the index: those of the most frequent terms."""
 
 SAMPLE = 512
-"""Documents in which frequent terms are counted."""
+"""Number of documents that are read to find the most frequent terms."""
 
 _ITERATIONS = 6
 

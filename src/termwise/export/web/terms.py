@@ -16,7 +16,7 @@ from termwise.export.web.files import SearchFiles, short_names
 from termwise.progress import Progress
 
 SHARD = 8192
-"""Bytes of a shard before compression, unless a term has more."""
+"""Largest size of a shard in bytes before compression. A term with more bytes has a shard of its own."""
 
 
 def utf16_key(string: str) -> bytes:
@@ -26,7 +26,7 @@ def utf16_key(string: str) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """Entries of the terms of a part.
+    """Data that a query reads for each term of a part: postings, or a row of the query table.
 
     Attributes
     ----------

@@ -189,7 +189,7 @@ def check_source(source: ExportSource) -> None:
 def _part(
     files: SearchFiles, source: ExportSource, number: int, progress: Progress
 ) -> tuple[Entries, list[int], dict[str, Any]]:
-    """Return the entries of a part, the places of the frequent ones, and its description."""
+    """Return the entries of a part, the positions of its frequent entries, and the description of the part."""
     part = source.parts[number]
     described: dict[str, Any] = {
         "name": part.name,

@@ -1,4 +1,4 @@
-"""`export-check` of a search folder: it is searched under Node.js."""
+"""`export-check` searches the folder of a search box under Node.js."""
 
 from __future__ import annotations
 
