@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import sys
 import warnings
@@ -71,6 +72,17 @@ def shared_exports() -> Iterator[None]:
 def no_note_on_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
     """Suppress the note about the compilation of kernels, because it depends on what earlier tests compiled."""
     monkeypatch.setattr("termwise.cli.main.note_compiling", lambda: None)
+
+
+@pytest.fixture(autouse=True)
+def logs_as_before() -> Iterator[None]:
+    """Undo what a service that a test starts in this process changes in the loggers of all services."""
+    service, requests = map(logging.getLogger, ("termwise.serve", "termwise.serve.requests"))
+    handlers, propagate, levels = service.handlers, service.propagate, (service.level, requests.level)
+    yield
+    service.handlers, service.propagate = handlers, propagate
+    service.setLevel(levels[0])
+    requests.setLevel(levels[1])
 
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
