@@ -102,10 +102,10 @@ ON_REQUEST = {
     "termwise.train.neural_model1": {
         "cli/train_neural_model1.py",
         "train/__init__.py",
-        "yardsticks/bert_model1/network.py",
+        "yardsticks/rerankers/bert_model1.py",
     },
     "termwise.yardsticks": {
-        "cli/train_bert_model1.py",
+        "cli/train_reranker.py",
         "rankers/from_name.py",
     },
 }

@@ -102,20 +102,33 @@ def test_every_training_setting_is_listed_with_its_defaults():
         assert rows[field.name] == usual, field.name
 
 
-@pytest.mark.parametrize("network", ["the table", "BERT-Model1"])
-def test_every_setting_of_neural_model1_is_listed_with_its_default(network):
+@pytest.mark.parametrize("network", ["the table", "BERT-Model1", "re-rankers"])
+def test_every_setting_of_a_network_is_listed_with_its_default(network):
     pytest.importorskip("torch")
     from termwise.train.neural_model1.settings import NeuralModel1Settings
-    from termwise.yardsticks.bert_model1.settings import BertModel1Settings
+    from termwise.yardsticks.rerankers.bert_model1 import BertModel1Settings
+    from termwise.yardsticks.rerankers.settings import RerankerSettings
 
-    text = sections("how-to/neural-translation.md")[f"Settings of {network}"]
+    if network == "re-rankers":
+        text = sections("how-to/train-a-reranker.md")["Settings"]
+    else:
+        text = sections("how-to/neural-translation.md")[f"Settings of {network}"]
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in text.split("\n")
         if line.startswith("| `")
     ]
-    settings = NeuralModel1Settings() if network == "the table" else BertModel1Settings()
-    expected = {f"`{name}`": shown(value) for name, value in dataclasses.asdict(settings).items()}
+    common = dataclasses.asdict(RerankerSettings())
+    settings = {
+        "the table": dataclasses.asdict(NeuralModel1Settings()),
+        "BERT-Model1": {
+            name: value
+            for name, value in dataclasses.asdict(BertModel1Settings()).items()
+            if name not in common
+        },
+        "re-rankers": common,
+    }[network]
+    expected = {f"`{name}`": shown(value) for name, value in settings.items()}
     assert {cells[0]: cells[1] for cells in rows} == expected
 
 

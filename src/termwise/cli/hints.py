@@ -24,7 +24,7 @@ _COMMANDS = {
     "read_scorer_folder": "rerank --scorer DIR INDEX --run RUN --queries FILE --out FILE",
     "renew_index": "merge DIR --renew",
     "termwise.open": 'search DIR "your question"',
-    "train_bert_model1": "train bert-model1 --data DATA --base ENCODER --out DIR",
+    "train_reranker": "train cross-encoder --data DATA --base ENCODER --out DIR",
     "train_encoder": "train KIND --data DATA --out DIR",
     "train_lookup": "train lookup --data DATA --out DIR",
     "train_model1": "train model1 --data DATA --out DIR",

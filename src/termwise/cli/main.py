@@ -72,7 +72,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "probe": "Probe rankers with pairs of texts that differ in one way.",
     },
     "Train": {
-        "train": "Train encoders of term weights and translation tables.",
+        "train": "Train encoders of term weights, translation tables and re-ranking networks.",
         "table": "Show the most probable translations of words.",
     },
 }

@@ -49,7 +49,7 @@ def command(
         option(
             "--scorer NAME|DIR",
             "Score the stored texts with any scorer of termwise probe, such as a network of termwise train "
-            "bert-model1, a cross-encoder of sentence-transformers, or a published ranker, named mono-t5:DIR, "
+            "cross-encoder, a cross-encoder of sentence-transformers, or a published ranker, named mono-t5:DIR, "
             "colbert:DIR, epic:DIR or ance:DIR; needs an index with --store-text.",
         ),
     ] = None,

@@ -25,6 +25,7 @@ from termwise.cli.train_options import (
     run_training,
     training_settings,
 )
+from termwise.cli.train_reranker import DESCRIPTIONS, command_of_kind
 
 if TYPE_CHECKING:
     from termwise.encode import Expansion
@@ -191,12 +192,14 @@ def _made(name: str) -> click.Command:
     own = {"tilde": tilde, "tildev2": tildev2, "splade-doc": splade_doc}
     if name in own:
         return command_of(name, own[name])
+    if name in DESCRIPTIONS:
+        return command_of(name, command_of_kind(name))
     return command_of(name, import_module(f"termwise.cli.train_{name.replace('-', '_')}").command)
 
 
 group = Group(
     "train",
-    "Train encoders of term weights and translation tables.\n\nEncoders, neural-model1 and bert-model1 need the extra "
+    "Train encoders of term weights, translation tables and re-ranking networks.\n\nAll but model1 need the extra "
     "train.",
     {
         "Commands": {
@@ -207,7 +210,7 @@ group = Group(
             "convert": "Convert a published checkpoint to an encoder folder.",
             "model1": "Train IBM Model 1, a translation table.",
             "neural-model1": "Train neural Model 1 and export a translation table.",
-            "bert-model1": "Train BERT-Model1, a re-ranking network for comparison.",
+            **DESCRIPTIONS,
         }
     },
     _made,

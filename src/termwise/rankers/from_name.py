@@ -74,7 +74,7 @@ def open_scorer(text: str | ScorerSpecification, context: ScorerContext) -> Text
     folder of a cross-encoder          a network of sentence-transformers; ``length``, ``batch``, ``device``
     folder of a bi-encoder             the same settings, and ``similarity``, ``query_prompt``, ``text_prompt``
     ``OWNER/NAME``                     a cross-encoder or bi-encoder of the Hugging Face hub, downloaded once
-    folder of BERT-Model1              a network of `termwise.yardsticks.bert_model1`; ``batch``, ``device``
+    folder of a trained re-ranker      a network of `termwise.yardsticks.rerankers`; ``batch``, ``device``
     folder of boosted trees            see `termwise.yardsticks.gradient_boosting`; no settings
     ``http://...``, ``https://...``    a service, see `termwise.scorers.http`; ``batch``, ``timeout``, ``fingerprint``,
                                        and ``authorization=VARIABLE``, an environment variable that holds the value of
@@ -309,9 +309,9 @@ def _open_boosted(spec: ScorerSpecification, context: ScorerContext) -> TextScor
     return open_gradient_boosting(spec.target, name=spec.name)
 
 
-def _open_bert_model1(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
-    with _extra("cross-encoder", "BERT-Model1"):
-        from termwise.yardsticks.bert_model1.folder import read_scorer_folder
+def _open_reranker(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
+    with _extra("cross-encoder", "a re-ranking network"):
+        from termwise.yardsticks.rerankers.folder import read_scorer_folder
     spec.check_settings(("device", "batch"))
     return read_scorer_folder(
         spec.target, name=spec.name, device=_device(spec, context), batch=spec.integer("batch") or 32
@@ -427,7 +427,7 @@ FOLDERS: Mapping[str, Opener] = {
     "manifest.json": _open_index,
     "encoder.json": _open_model,
     "translation.json": _open_model,
-    "scorer.json": _open_bert_model1,
+    "scorer.json": _open_reranker,
     "gradient-boosting.json": _open_boosted,
     "config.json": _open_transformer,
 }

@@ -1,12 +1,12 @@
 """Rankers to compare with: networks that run at query time, boosted trees, and Word Mover's Distance.
 
 Each is a `termwise.scorers.protocol.TextScorer`: it re-ranks the candidates of a run and can be probed, but retrieves
-nothing. Networks need torch. Outside this package only `termwise.rankers` and the command that trains BERT-Model1
-import it.
+nothing. Networks need torch. Outside this package only `termwise.rankers` and the commands that train re-ranking
+networks import it.
 
 Notice: a patent publication (US 12,026,187 B2, of the family of US20220253447A1) may concern neural Model 1 layers for
-ranking, such as `termwise.yardsticks.bert_model1`. Take legal advice before production use. No default path of termwise
-depends on it, and no network made by it ships with termwise.
+ranking, such as `termwise.yardsticks.rerankers.bert_model1`. Take legal advice before production use. No default path
+of termwise depends on it, and no network made by it ships with termwise.
 """
 
 from termwise.yardsticks.expanded import CachedExpander, ExpandedScorer, TextExpander

@@ -28,7 +28,7 @@ def test_these_are_the_manifests() -> None:
     assert boosted.NAME == BOOSTED
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
-    from termwise.yardsticks.bert_model1 import folder as scorers
+    from termwise.yardsticks.rerankers import folder as scorers
 
     assert scorers.NAME == SCORER
 
@@ -36,7 +36,7 @@ def test_these_are_the_manifests() -> None:
 def read_scorer_folder(folder: Path) -> object:
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
-    from termwise.yardsticks.bert_model1.folder import read_scorer_folder
+    from termwise.yardsticks.rerankers.folder import read_scorer_folder
 
     return read_scorer_folder(folder)
 

@@ -70,7 +70,10 @@ def test_an_epoch_uses_every_query_once():
         drawn = made.sample(1, epoch)
         assert sorted(drawn.queries.tolist()) == [0, 1, 2]
         seen |= set(
-            zip(*(part.tolist() for part in (drawn.queries, drawn.relevant, drawn.negatives)), strict=True)
+            zip(
+                *(part.tolist() for part in (drawn.queries, drawn.relevant, drawn.negatives[:, 0])),
+                strict=True,
+            )
         )
     # every passage comes; where BM25 found none it is another passage of the source
     assert seen == {(0, 0, 4), (0, 0, 1), (1, 1, 0), (1, 2, 0), (2, 5, 6)}
@@ -88,7 +91,7 @@ def test_random_negatives_are_never_relevant():
     pairs = [(0, number) for number in range(39)]
     one = source("one", ["auto"], passages, pairs)
     made = judged(sources=[one], found=[mined(*([] for _ in pairs))])
-    assert {int(made.sample(0, epoch).negatives[0]) for epoch in range(20)} == {39}
+    assert {int(made.sample(0, epoch).negatives[0, 0]) for epoch in range(20)} == {39}
 
 
 def test_no_passage_can_be_a_negative():

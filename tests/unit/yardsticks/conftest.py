@@ -12,8 +12,9 @@ transformers = pytest.importorskip("transformers")
 from tests.unit.train.conftest import VOCABULARY, configuration, save  # noqa: E402
 
 from termwise.text.wordpiece import WordPieceAnalyzer  # noqa: E402
-from termwise.yardsticks.bert_model1.network import BertModel1, BertModel1Config  # noqa: E402
-from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer  # noqa: E402
+from termwise.yardsticks.rerankers.bert_model1 import BertModel1, BertModel1Config  # noqa: E402
+from termwise.yardsticks.rerankers.network import Reranker  # noqa: E402
+from termwise.yardsticks.rerankers.scorer import RerankerScorer  # noqa: E402
 
 SMALL = {"query_length": 6, "chunk_length": 8, "document_length": 20, "projection": 8, "hidden": "12,10"}
 
@@ -55,9 +56,13 @@ def network(base: Path) -> BertModel1:
     return small_network(base)
 
 
+def scoring(network: Reranker, analyzer: WordPieceAnalyzer, **options: object) -> RerankerScorer:
+    return RerankerScorer(network=network, analyzer=analyzer, **options)
+
+
 @pytest.fixture
-def scorer(network: BertModel1, analyzer: WordPieceAnalyzer) -> BertModel1Scorer:
-    return BertModel1Scorer(network, analyzer)
+def scorer(network: BertModel1, analyzer: WordPieceAnalyzer) -> RerankerScorer:
+    return scoring(network, analyzer)
 
 
 def number(piece: str) -> int:

@@ -16,11 +16,11 @@ from tests.unit.train.conftest import WORDS  # noqa: E402
 from termwise.errors import ModelFormatError, ParameterError  # noqa: E402
 from termwise.scorers.protocol import TextScorer  # noqa: E402
 from termwise.train.inputs import Pieces  # noqa: E402
-from termwise.yardsticks.bert_model1.network import BertModel1, BertModel1Config  # noqa: E402
-from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer, vectors_of  # noqa: E402
-from termwise.yardsticks.bert_model1.windows import windows_of  # noqa: E402
+from termwise.yardsticks.rerankers.bert_model1 import BertModel1, BertModel1Config  # noqa: E402
+from termwise.yardsticks.rerankers.bert_model1_explanation import explain_pair  # noqa: E402
+from termwise.yardsticks.rerankers.windows import Inputs, windows_of  # noqa: E402
 
-from .conftest import SMALL, number, small_network  # noqa: E402
+from .conftest import SMALL, number, scoring, small_network  # noqa: E402
 
 QUERY = "wing lift of a shock ?"
 SHORT = "lift drag"
@@ -70,6 +70,10 @@ def plain(network, query, document, *, config):
     return sum(total) / (len(total) if config.score_norm == "mean" else 1)
 
 
+def vectors_of(network, pieces, windows):
+    return network.vectors(Inputs.of(windows, pieces))
+
+
 def read(analyzer, text, most):
     return [number(token) for token in analyzer.tokens(text)][:most]
 
@@ -81,7 +85,7 @@ def test_scores_agree_with_float64_loops(base, analyzer, query_vectors, score_no
     network = small_network(
         base, query_vectors=query_vectors, score_norm=score_norm, self_translation=p
     ).eval()
-    found = BertModel1Scorer(network, analyzer).score(QUERY, TEXTS)
+    found = scoring(network, analyzer).score(QUERY, TEXTS)
     config = network.reading
     expected = [
         plain(network, read(analyzer, QUERY, 6), read(analyzer, text, 20), config=config) for text in TEXTS
@@ -92,7 +96,7 @@ def test_scores_agree_with_float64_loops(base, analyzer, query_vectors, score_no
 
 def test_query_vectors_affect_long_texts_only(base, analyzer):
     first, window = (
-        BertModel1Scorer(small_network(base, query_vectors=which), analyzer).score(QUERY, [SHORT, LONG])
+        scoring(small_network(base, query_vectors=which), analyzer).score(QUERY, [SHORT, LONG])
         for which in ("first", "window")
     )
     assert first[0] == pytest.approx(window[0], abs=1e-6)
@@ -100,7 +104,7 @@ def test_query_vectors_affect_long_texts_only(base, analyzer):
 
 
 def test_it_is_a_text_scorer_with_a_name(network, analyzer):
-    scorer = BertModel1Scorer(network, analyzer, name="mine")
+    scorer = scoring(network, analyzer, name="mine")
     assert isinstance(scorer, TextScorer)
     assert scorer.name == "mine"
 
@@ -109,7 +113,7 @@ def test_it_is_a_text_scorer_with_a_name(network, analyzer):
 def test_a_score_does_not_depend_on_the_batch(network, analyzer, scorer, batch):
     """Alone, among others, in any order, and with any number of windows at once."""
     alone = np.array([scorer.score(QUERY, [text])[0] for text in TEXTS])
-    batched = BertModel1Scorer(network, analyzer, batch=batch)
+    batched = scoring(network, analyzer, batch=batch)
     np.testing.assert_allclose(batched.score(QUERY, TEXTS), alone, atol=1e-5)
     np.testing.assert_allclose(batched.score(QUERY, TEXTS[::-1]), alone[::-1], atol=1e-5)
     beside = [*TEXTS, "", " ".join(WORDS * 2), *TEXTS]
@@ -154,10 +158,10 @@ def test_the_test_network_gives_different_scores(scorer):
 
 def test_the_chunk_has_a_segment_of_its_own(base, analyzer):
     network = small_network(base)
-    before = BertModel1Scorer(network, analyzer).score(QUERY, TEXTS)
+    before = scoring(network, analyzer).score(QUERY, TEXTS)
     with torch.no_grad():
         network.encoder.embeddings.token_type_embeddings.weight[1, 0] += 3.0
-    assert np.abs(BertModel1Scorer(network, analyzer).score(QUERY, TEXTS) - before).max() > 1e-4
+    assert np.abs(scoring(network, analyzer).score(QUERY, TEXTS) - before).max() > 1e-4
 
 
 def test_an_encoder_without_segments_is_accepted(analyzer):
@@ -172,7 +176,7 @@ def test_an_encoder_without_segments_is_accepted(analyzer):
     model = transformers.DistilBertModel(
         transformers.DistilBertConfig(**settings, max_position_embeddings=64)
     )
-    scorer = BertModel1Scorer(BertModel1(model, BertModel1Config(**SMALL)), analyzer)
+    scorer = scoring(BertModel1(model, BertModel1Config(**SMALL)), analyzer)
     assert np.isfinite(scorer.score(QUERY, TEXTS)).all()
 
 
@@ -187,7 +191,7 @@ def test_truncated_tokens_are_not_read_and_are_counted(scorer):
 
 
 def test_without_a_limit_texts_are_not_truncated(base, analyzer):
-    whole = BertModel1Scorer(small_network(base, document_length=0), analyzer)
+    whole = scoring(small_network(base, document_length=0), analyzer)
     text = " ".join(WORDS)
     assert whole.unread(QUERY, [text]).texts.tolist() == [0]
     assert whole.score(QUERY, [text])[0] != whole.score(QUERY, [text + " heat"])[0]
@@ -202,15 +206,15 @@ def test_empty_texts_and_queries(scorer):
 
 
 def test_with_means_an_empty_text_scores_the_floor(base, analyzer):
-    scorer = BertModel1Scorer(small_network(base, score_norm="mean"), analyzer)
+    scorer = scoring(small_network(base, score_norm="mean"), analyzer)
     assert scorer.score("wing lift", [""]).tolist() == pytest.approx([math.log(1e-8)])
 
 
 def test_means_have_a_floor(network, analyzer):
     torch.nn.init.constant_(network.pair.layers[-1].bias, -400.0)
-    scorer = BertModel1Scorer(network, analyzer)
+    scorer = scoring(network, analyzer)
     assert scorer.score("wing", [SHORT, ""]).tolist() == pytest.approx([math.log(1e-8)] * 2)
-    (contribution,) = scorer.explain("wing", SHORT).contributions
+    (contribution,) = explain_pair(scorer, "wing", SHORT).contributions
     assert sum(source.share for source in contribution.sources) == pytest.approx(1)
 
 
@@ -229,7 +233,7 @@ def test_weights_that_are_not_finite_are_refused(network, analyzer, weight):
     with torch.no_grad():
         network.pair.layers[0].weight[1, 2] = weight
     with pytest.raises(ModelFormatError) as caught:
-        BertModel1Scorer(network, analyzer)
+        scoring(network, analyzer)
     assert ("tensor", "pair.layers.0.weight") in caught.value.facts
 
 
@@ -237,23 +241,23 @@ def test_numbers_that_overflow_are_refused(network, analyzer):
     with torch.no_grad():
         network.pair.project_query.weight[:, 0] = 1e30
         network.pair.project_document.weight[:, 0] = 1e30
-    scorer = BertModel1Scorer(network, analyzer)
-    with pytest.raises(ModelFormatError, match="not finite"):
+    scorer = scoring(network, analyzer)
+    with pytest.raises(ModelFormatError, match="not a finite number"):
         scorer.score("wing", [SHORT])
 
 
 def test_windows_have_to_fit_into_the_encoder(base, analyzer):
     with pytest.raises(ParameterError) as caught:
-        BertModel1Scorer(small_network(base, chunk_length=56), analyzer)  # 6 + 56 + 3 of 64
+        scoring(small_network(base, chunk_length=56), analyzer)  # 6 + 56 + 3 of 64
     assert caught.value.fixes_worded() == ["use `chunk_length=55`"]
-    BertModel1Scorer(small_network(base, chunk_length=55), analyzer)
+    scoring(small_network(base, chunk_length=55), analyzer)
 
 
 def test_another_tokenizer_is_refused(network):
     from termwise.text import WordPieceAnalyzer
 
     with pytest.raises(ModelFormatError, match="vocabularies of different sizes"):
-        BertModel1Scorer(network, WordPieceAnalyzer.shipped())
+        scoring(network, WordPieceAnalyzer.shipped())
 
 
 @pytest.mark.parametrize(("query", "texts"), [(3, ["a"]), ("a", "b"), ("a", [None]), (None, [])])
@@ -265,7 +269,7 @@ def test_arguments_that_are_not_strings_are_refused(scorer, query, texts):
 def test_scoring_changes_nothing(scorer):
     state = torch.get_rng_state()
     before = scorer.score(QUERY, TEXTS)
-    scorer.explain(QUERY, LONG)
+    explain_pair(scorer, QUERY, LONG)
     assert torch.equal(torch.get_rng_state(), state)
     assert scorer.score(QUERY, TEXTS).tolist() == before.tolist()
 
@@ -273,8 +277,8 @@ def test_scoring_changes_nothing(scorer):
 @pytest.mark.parametrize("score_norm", ["sum", "mean"])
 @pytest.mark.parametrize("text", [SHORT, LONG, "wing wing"])
 def test_an_explanation_adds_up_to_the_score(base, analyzer, score_norm, text):
-    scorer = BertModel1Scorer(small_network(base, score_norm=score_norm), analyzer)
-    made = scorer.explain(QUERY, text)
+    scorer = scoring(small_network(base, score_norm=score_norm), analyzer)
+    made = explain_pair(scorer, QUERY, text)
     assert made.score == pytest.approx(scorer.score(QUERY, [text])[0], abs=1e-12)
     assert math.fsum(one.score for one in made.contributions) == pytest.approx(made.score, abs=1e-12)
     assert [one.piece for one in made.contributions] == analyzer.tokens(QUERY)
@@ -291,15 +295,15 @@ def test_an_explanation_adds_up_to_the_score(base, analyzer, score_norm, text):
 
 
 def test_explanations_of_empty_texts_and_queries(scorer):
-    nothing = scorer.explain("", LONG)
+    nothing = explain_pair(scorer, "", LONG)
     assert (nothing.score, nothing.contributions) == (0.0, ())
-    empty = scorer.explain("wing lift", "")
+    empty = explain_pair(scorer, "wing lift", "")
     assert empty.score == pytest.approx(2 * math.log(1e-8))
     assert [one.sources for one in empty.contributions] == [(), ()]
 
 
 def test_an_explanation_counts_truncated_tokens(scorer):
-    made = scorer.explain(QUERY + " heat", " ".join(WORDS[:23]))
+    made = explain_pair(scorer, QUERY + " heat", " ".join(WORDS[:23]))
     assert (made.query_unread, made.text_unread) == (1, 3)
     assert len(made.contributions) == 6
     assert len(made.contributions[0].sources) == 20

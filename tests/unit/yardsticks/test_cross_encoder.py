@@ -19,9 +19,9 @@ from termwise.errors import ModelFormatError, ParameterError, UsageError  # noqa
 from termwise.rankers import ScorerContext, open_scorer  # noqa: E402
 from termwise.scorers import Background  # noqa: E402
 from termwise.scorers.protocol import TextScorer  # noqa: E402
-from termwise.yardsticks.bert_model1.folder import write_scorer  # noqa: E402
-from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer  # noqa: E402
 from termwise.yardsticks.cross_encoder import CrossEncoderScorer  # noqa: E402
+from termwise.yardsticks.rerankers.folder import write_scorer  # noqa: E402
+from termwise.yardsticks.rerankers.scorer import RerankerScorer  # noqa: E402
 
 CONTEXT = ScorerContext(Background(list), device="cpu")
 QUERY = "wing drag"
@@ -120,7 +120,7 @@ def test_a_score_that_is_not_finite_is_refused(folder):
 def test_folders_and_hub_names(folder, tmp_path, network, analyzer, monkeypatch):
     assert isinstance(open_scorer(str(folder), CONTEXT), CrossEncoderScorer)
     write_scorer(network, analyzer, tmp_path / "ours")
-    assert isinstance(open_scorer(str(tmp_path / "ours"), CONTEXT), BertModel1Scorer)
+    assert isinstance(open_scorer(str(tmp_path / "ours"), CONTEXT), RerankerScorer)
     with pytest.raises(UsageError, match="nowhere"):
         open_scorer("nowhere", CONTEXT)
     monkeypatch.setattr("termwise.train.hub._refusal", lambda base: "it does not answer")

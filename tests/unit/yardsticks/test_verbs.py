@@ -11,10 +11,10 @@ pytest.importorskip("transformers")
 
 from termwise import Document, build_index
 from termwise.cli.main import run
-from termwise.yardsticks.bert_model1.folder import read_scorer_folder
+from termwise.yardsticks.rerankers.folder import read_scorer_folder
 
 from .conftest import SMALL
-from .test_bert_model1_training import pairs, write_jsonl
+from .test_reranker_training import pairs, write_jsonl
 
 
 def given(settings):

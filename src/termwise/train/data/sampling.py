@@ -19,7 +19,7 @@ _TRIES = 16
 
 @dataclass(frozen=True)
 class EpochSample:
-    """Samples of one epoch: arrays of shape (n,) of queries, relevant passages and negatives."""
+    """Samples of one epoch: queries and relevant passages of shape (n,), and negatives of shape (n, m)."""
 
     queries: Ids
     relevant: Ids
@@ -122,21 +122,25 @@ class JudgedQueries:
     def __len__(self) -> int:
         return len(self.queries)
 
-    def sample(self, seed: int, epoch: int) -> EpochSample:
-        """Draw an epoch: every query once, in random order, with one relevant passage and one negative.
+    def sample(self, seed: int, epoch: int, *, negatives: int = 1) -> EpochSample:
+        """Draw an epoch: every query once, in random order, with one relevant passage and a number of negatives.
 
-        A query without mined negatives gets a random passage of its source.
+        Negatives of a query are repeated if fewer are mined. A query without mined negatives gets random passages of
+        its source.
         """
         random = np.random.default_rng((seed, epoch))
         order = random.permutation(len(self))
         counts = np.diff(self.starts)[order]
         relevant = self.relevant[self.starts[:-1][order] + random.integers(0, counts)]
         available = (self.negatives[order] >= 0).sum(axis=1)
-        column = random.integers(0, np.maximum(available, 1))
-        negatives = self.negatives[order, column]
+        first = random.integers(0, np.maximum(available, 1))
+        # The mined negatives are in random order, so that neighbours are a sample.
+        columns = (first[:, None] + np.arange(negatives)) % np.maximum(available, 1)[:, None]
+        chosen = self.negatives[order[:, None], columns]
         missing = np.flatnonzero(available == 0)
-        negatives[missing] = self._random_negatives(order[missing], random)
-        return EpochSample(order, relevant, negatives)
+        for column in range(negatives):
+            chosen[missing, column] = self._random_negatives(order[missing], random)
+        return EpochSample(order, relevant, chosen)
 
     def _random_negatives(self, queries: Ids, random: np.random.Generator) -> Ids:
         """Return for each query a usable passage of its source that is not relevant to the query."""

@@ -132,7 +132,7 @@ def batch_loss(
     """
     queries = judged_bags.queries.take(sample.queries[part])
     # Relevant passage and negative of a query, side by side.
-    passages = np.stack((sample.relevant[part], sample.negatives[part]), axis=1).reshape(-1)
+    passages = np.stack((sample.relevant[part], sample.negatives[part, 0]), axis=1).reshape(-1)
     documents = judged_bags.passages.take(passages)
     query_terms, query_rows = np.unique(queries.terms, return_inverse=True)
     document_terms, document_rows = np.unique(documents.terms, return_inverse=True)

@@ -53,7 +53,7 @@ def test_the_loss_of_a_batch(questions):
     part = slice(2, 7)
     p = SETTINGS.self_translation
     asked = questions.queries.take(draw.queries[part])
-    chosen = (draw.relevant[part], draw.negatives[part])
+    chosen = (draw.relevant[part], draw.negatives[part, 0])
     relevant, other = (
         np.diag(rank_all(network, asked, questions.passages.take(one), p_self=p)) for one in chosen
     )

@@ -1,4 +1,4 @@
-"""Training of BERT-Model1: from judged pairs and a base encoder to the folder of a scorer."""
+"""Training of re-ranking networks: from judged pairs and a base encoder to the folder of a scorer."""
 
 from __future__ import annotations
 
@@ -22,48 +22,58 @@ from termwise.progress import Execution
 from termwise.search.candidates import rank_candidates
 from termwise.text import WordPieceAnalyzer
 from termwise.train.base_encoder import base_analyzer, base_name
+from termwise.train.data.expansions import Place
 from termwise.train.data.hard_negatives import load_or_mine_negatives, mine_negatives
 from termwise.train.data.held_out import HeldOut, measure_rankings
 from termwise.train.data.sampling import JudgedQueries
+from termwise.train.data.teacher import TeacherVectors
 from termwise.train.data.training_data import read_training_data
+from termwise.train.dense_encoder import load_dense_encoder
 from termwise.train.inputs import Pieces
 from termwise.train.loop.checkpoints import last_checkpoint, step_of
 from termwise.train.loop.trainer import TermTrainer, Validate, check_precision, training_arguments
 from termwise.train.networks import set_dropout, torch_threads
 from termwise.train.run_folder import CHECKPOINTS, RunFolder, check_sources
+from termwise.train.settings import NO_TEACHER
 from termwise.validation import check
-from termwise.yardsticks.bert_model1.card import scorer_card
-from termwise.yardsticks.bert_model1.folder import FOLDER, write_scorer
-from termwise.yardsticks.bert_model1.network import KIND, BertModel1, BertModel1Config, check_windows
-from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer
-from termwise.yardsticks.bert_model1.settings import BertModel1Settings
-from termwise.yardsticks.bert_model1.step import MarginStep, PairCollator, SampledBatches
+from termwise.yardsticks.rerankers.card import scorer_card
+from termwise.yardsticks.rerankers.folder import FOLDER, write_scorer
+from termwise.yardsticks.rerankers.kinds import network_type
+from termwise.yardsticks.rerankers.network import Reranker, check_windows
+from termwise.yardsticks.rerankers.scorer import RerankerScorer
+from termwise.yardsticks.rerankers.settings import Reading, TrainingSettings
+from termwise.yardsticks.rerankers.step import MarginStep, PairCollator, SampledBatches
 
 _MAY_CHANGE = ("learning_rate", "head_learning_rate", "workers")
 """Settings that may change when a run is resumed: learning rates, to save a run that diverged, and settings that do not
 affect the result."""
 
 
-def train_bert_model1(
+def train_reranker(
+    kind: str,
     data: Sequence[str | Path],
     base: str | Path,
     out: str | Path,
     *,
-    settings: BertModel1Settings = BertModel1Settings(),  # noqa: B008
+    settings: TrainingSettings | None = None,
     validation: str | Path | None = None,
     resume: bool = False,
     execution: Execution = Execution(),  # noqa: B008
 ) -> dict[str, Any]:
-    """Train BERT-Model1, and write a folder for `termwise.yardsticks.bert_model1.folder.read_scorer_folder`.
+    """Train a re-ranking network, and write a folder for `termwise.yardsticks.rerankers.folder.read_scorer_folder`.
 
     Parameters
     ----------
+    kind : str
+        One of `termwise.yardsticks.rerankers.kinds.KINDS`.
     data : sequence of str or Path
         Training pairs, see `read_sources`; several sources are joined.
     base : str or Path
         The initial encoder, see `termwise.train.loop.initial_weights.initial_network`.
     out : str or Path
         The scorer folder; its folder ``training`` has settings, log and checkpoints.
+    settings : TrainingSettings, optional
+        Of the ``settings_type`` of the kind; by default its defaults.
     validation : str or Path, optional
         Held-out pairs, see `termwise.train.data.training_data.read_training_data`.
     resume : bool, optional
@@ -75,12 +85,15 @@ def train_bert_model1(
     dict
         JSON-like facts, the value of ``trained`` in ``scorer.json``.
     """
+    network_kind = network_type(kind)
+    settings = network_kind.settings_type() if settings is None else settings
+    expected = network_kind.settings_type
     check_sources("data", data)
     check("base", base, isinstance(base, str | Path), "a name or a folder")
-    check("settings", settings, isinstance(settings, BertModel1Settings), "BertModel1Settings")
+    check("settings", settings, isinstance(settings, expected), expected.__name__)
     run = RunFolder.of(FOLDER, out, resume=resume, execution=execution, base=base)
     checkpoints, threads, say = run.path / CHECKPOINTS, execution.threads, execution.say
-    process = _process()
+    process = _process(network_kind.title)
     check_precision(settings.precision)
     training_data = read_training_data(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
@@ -88,11 +101,12 @@ def train_bert_model1(
     sources, held_out = training_data.sources, training_data.held_out
     analyzer = base_analyzer(base)
     set_seed(settings.seed)
-    network = BertModel1.from_base(base, config_of(settings)).to(process.device)
+    network = network_kind.from_base(base, reading_of(settings, network_kind)).to(process.device)
     check_windows(network, analyzer)
     set_dropout(network, settings.dropout)
     if settings.checkpointing:
         network.checkpoint_activations()
+    encoder = None if settings.teacher == NO_TEACHER else load_dense_encoder(settings.teacher, say=say)
     judged_of = partial(
         JudgedQueries.of,
         sources,
@@ -104,7 +118,7 @@ def train_bert_model1(
         [np.empty((len(source), 0), np.int32) for source in sources]
     )  # raises an error if there are none
     request = {
-        "kind": KIND,
+        "kind": kind,
         "base": str(base),
         **training_data.identity(),
         "settings": asdict(settings),
@@ -116,15 +130,22 @@ def train_bert_model1(
     batches = SampledBatches(judged, settings)
     steps = -(-len(batches) // settings.accumulate)
     say(
-        f"training BERT-Model1 from {base_name(base)} on {len(judged):,} queries with "
+        f"training {network_kind.title} from {base_name(base)} on {len(judged):,} queries with "
         f"{len(judged.relevant):,} passages: {steps:,} steps of {settings.batch * settings.accumulate:,} queries"
     )
     run.report_resumption(0 if checkpoint is None else step_of(checkpoint), steps)
+    joined = _joined(sources)
+    teacher = None
+    if encoder is not None:
+        with torch_threads(threads):
+            teacher = TeacherVectors.make(
+                encoder, [joined], *_read_places(batches), run, length=network.reading.chunk_length
+            )
     trainer = TermTrainer(
         MarginStep(network, settings),
         training_arguments(checkpoints, settings, steps=steps, validation=held_out is not None),
         batches,
-        PairCollator(settings, Pieces(analyzer, KIND), sources, batches),
+        PairCollator(network, Pieces(analyzer, kind), joined, batches, teacher),
         settings=settings,
         validate=None
         if held_out is None
@@ -136,31 +157,57 @@ def train_bert_model1(
     facts = {
         "package": __version__,
         "torch": torch.__version__,
-        "kind": KIND,
+        "kind": kind,
         "base": base_name(base),
         "data": [source.facts() for source in sources],
         "settings": asdict(settings),
         "queries": len(judged),
+        "pairs_read": _pairs_read(batches),
         "validation": training_data.origin,
         "steps": trainer.state.global_step,
         "best": trainer.best,
         "seconds": round(trainer.seconds, 1),
     }
     run.write_facts(facts)
-    write_scorer(network, analyzer, out, trained=facts, card=scorer_card(Path(out).resolve().name, facts))
+    card = scorer_card(Path(out).resolve().name, network_kind, facts)
+    write_scorer(network, analyzer, out, trained=facts, card=card)
     return facts
 
 
-def config_of(settings: BertModel1Settings) -> BertModel1Config:
-    """Return the settings of the network."""
-    return BertModel1Config(**{one.name: getattr(settings, one.name) for one in fields(BertModel1Config)})
+def reading_of(settings: TrainingSettings, kind: type[Reranker]) -> Reading:
+    """Return the configuration of a network from its settings."""
+    return kind.reading_type(**{one.name: getattr(settings, one.name) for one in fields(kind.reading_type)})
 
 
-def _process() -> PartialState:
+def _joined(sources: Sequence[PairSource]) -> PairSource:
+    """Return the texts of all sources as one, numbered as in `JudgedQueries`; it has no pairs."""
+    return PairSource(
+        "all",
+        [text for source in sources for text in source.queries],
+        [text for source in sources for text in source.passages],
+        np.empty((0, 2), dtype=np.int32),
+    )
+
+
+def _read_places(batches: SampledBatches) -> tuple[set[Place], set[Place]]:
+    """Return the queries and the passages of all batches, in the joined source."""
+    queries, passages = set[int](), set[int]()
+    for number in range(len(batches)):
+        queries.update(batches.sample(number).queries.tolist())
+        passages.update(batches.passages(number).ravel().tolist())
+    return {(0, query) for query in queries}, {(0, passage) for passage in passages}
+
+
+def _pairs_read(batches: SampledBatches) -> int:
+    """Return the number of pairs of a query and a passage in all batches."""
+    return sum(batches.passages(number).size for number in range(len(batches)))
+
+
+def _process(title: str) -> PartialState:
     process = PartialState(cpu=not torch.cuda.is_available())
     if process.num_processes > 1:
         raise ParameterError(
-            "BERT-Model1 is trained in one process",
+            f"{title} is trained in one process",
             facts=[("processes", process.num_processes)],
             fixes=[
                 "start it without torchrun",
@@ -175,10 +222,10 @@ def _not_empty(texts: Sequence[str], analyzer: WordPieceAnalyzer) -> npt.NDArray
 
 
 def validation_of(
-    network: BertModel1,
+    network: Reranker,
     analyzer: WordPieceAnalyzer,
     held_out: HeldOut,
-    settings: BertModel1Settings,
+    settings: TrainingSettings,
     *,
     threads: int = 1,
 ) -> Validate:
@@ -187,7 +234,7 @@ def validation_of(
 
     def validate() -> Mapping[str, float]:
         training = network.training
-        scorer = BertModel1Scorer(network, analyzer)
+        scorer = RerankerScorer(network=network, analyzer=analyzer)
         rankings = []
         for number, passages in enumerate(candidates):
             scores = scorer.score(

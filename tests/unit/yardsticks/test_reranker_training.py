@@ -1,4 +1,4 @@
-"""Training of BERT-Model1: loss, batches, validation, and resumed runs."""
+"""Training of re-ranking networks, with BERT-Model1: loss, batches, validation, and resumed runs."""
 
 from __future__ import annotations
 
@@ -25,19 +25,17 @@ from termwise.progress import Execution  # noqa: E402
 from termwise.train.data.held_out import HeldOut  # noqa: E402
 from termwise.train.data.sampling import JudgedQueries  # noqa: E402
 from termwise.train.inputs import Pieces  # noqa: E402
-from termwise.yardsticks.bert_model1.folder import read_scorer_folder  # noqa: E402
-from termwise.yardsticks.bert_model1.network import BertModel1Config  # noqa: E402
-from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer  # noqa: E402
-from termwise.yardsticks.bert_model1.settings import BertModel1Settings  # noqa: E402
-from termwise.yardsticks.bert_model1.step import MarginStep, PairCollator, SampledBatches  # noqa: E402
-from termwise.yardsticks.bert_model1.training import (  # noqa: E402
+from termwise.yardsticks.rerankers.bert_model1 import BertModel1, BertModel1Config, BertModel1Settings  # noqa: E402
+from termwise.yardsticks.rerankers.folder import read_scorer_folder  # noqa: E402
+from termwise.yardsticks.rerankers.step import MarginStep, PairCollator, SampledBatches  # noqa: E402
+from termwise.yardsticks.rerankers.training import (  # noqa: E402
     candidates_of,
-    config_of,
-    train_bert_model1,
+    reading_of,
+    train_reranker,
     validation_of,
 )
 
-from .conftest import SMALL, small_network  # noqa: E402
+from .conftest import SMALL, scoring, small_network  # noqa: E402
 
 SETTINGS = BertModel1Settings(
     **SMALL,
@@ -86,13 +84,13 @@ def test_the_loss_of_a_batch(base, analyzer, source, judged, score_norm, reducti
     settings = dataclasses.replace(SETTINGS, score_norm=score_norm, reduction=reduction, margin=2.0)
     network = small_network(base, score_norm=score_norm).eval()
     batches = SampledBatches(judged, settings)
-    collator = PairCollator(settings, Pieces(analyzer, network.kind), [source], batches)
+    collator = PairCollator(network, Pieces(analyzer, network.kind), source, batches)
     loss = MarginStep(network, settings)(**collator([1]))["loss"]
     drawn = batches.sample(1)
-    assert (drawn.negatives == (drawn.relevant + 1) % 14).all()
-    scorer = BertModel1Scorer(network, analyzer)
+    assert (drawn.negatives[:, 0] == (drawn.relevant + 1) % 14).all()
+    scorer = scoring(network, analyzer)
     losses = []
-    for query, relevant, other in zip(drawn.queries, drawn.relevant, drawn.negatives, strict=True):
+    for query, relevant, other in zip(drawn.queries, drawn.relevant, drawn.negatives[:, 0], strict=True):
         scores = scorer.score(source.queries[query], [source.passages[relevant], source.passages[other]])
         losses.append(max(0.0, 2.0 - (scores[0] - scores[1])))
     assert max(losses) > 0
@@ -168,8 +166,13 @@ class Killed(Exception):
 
 def test_a_resumed_run_gives_identical_weights(data, base, tmp_path):
     messages = []
-    whole = train_bert_model1(
-        [data], base, tmp_path / "whole", settings=SETTINGS, execution=Execution(say=messages.append)
+    whole = train_reranker(
+        "bert-model1",
+        [data],
+        base,
+        tmp_path / "whole",
+        settings=SETTINGS,
+        execution=Execution(say=messages.append),
     )
     assert whole["steps"] == 8
     assert whole["best"]["step"] in (2, 4, 6, 8)
@@ -181,12 +184,18 @@ def test_a_resumed_run_gives_identical_weights(data, base, tmp_path):
             raise Killed
 
     with pytest.raises(Killed):
-        train_bert_model1(
-            [data], base, tmp_path / "killed", settings=SETTINGS, execution=Execution(progress=kill)
+        train_reranker(
+            "bert-model1",
+            [data],
+            base,
+            tmp_path / "killed",
+            settings=SETTINGS,
+            execution=Execution(progress=kill),
         )
     with pytest.raises(ForeignFolderError):
-        train_bert_model1([data], base, tmp_path / "killed", settings=SETTINGS)
-    resumed = train_bert_model1(
+        train_reranker("bert-model1", [data], base, tmp_path / "killed", settings=SETTINGS)
+    resumed = train_reranker(
+        "bert-model1",
         [data],
         base,
         tmp_path / "killed",
@@ -201,7 +210,7 @@ def test_a_resumed_run_gives_identical_weights(data, base, tmp_path):
     assert all(torch.equal(one[name], other[name]) for name in one)
 
     scorer = read_scorer_folder(tmp_path / "whole")
-    assert scorer.config == config_of(SETTINGS) == BertModel1Config(**SMALL)
+    assert scorer.network.reading == reading_of(SETTINGS, BertModel1) == BertModel1Config(**SMALL)
     card = (tmp_path / "whole" / "README.md").read_text()
     for shown in ("12,026,187", "| chunk_length | 8 |", f"step {whole['best']['step']}", "pairs"):
         assert shown in card
@@ -214,7 +223,7 @@ def test_training_learns(data, base, tmp_path):
     """The loss of the last epoch is below that of the first."""
     longer = dataclasses.replace(SETTINGS, epochs=10, dropout=0.0, schedule="constant", save_every=100)
     out = tmp_path / "out"
-    facts = train_bert_model1([data], base, out, settings=longer, validation="none")
+    facts = train_reranker("bert-model1", [data], base, out, settings=longer, validation="none")
     assert facts["best"] == {}
     assert "not validated" in (out / "README.md").read_text()
     losses = [
@@ -228,7 +237,7 @@ def test_training_learns(data, base, tmp_path):
 def test_data_without_usable_pairs_is_refused(base, tmp_path):
     data = write_jsonl(tmp_path / "one.jsonl", {"query": "wing", "passage": "lift"})
     with pytest.raises(EmptyCollectionError):
-        train_bert_model1([data], base, tmp_path / "out", settings=SETTINGS, validation="none")
+        train_reranker("bert-model1", [data], base, tmp_path / "out", settings=SETTINGS, validation="none")
     assert not (tmp_path / "out").exists()
 
 
@@ -237,7 +246,9 @@ def small_run(data, base, tmp_path):
     def train(**options):
         messages = []
         given = {"settings": dataclasses.replace(SETTINGS, max_steps=1), **options}
-        train_bert_model1([data], base, tmp_path / "out", execution=Execution(say=messages.append), **given)
+        train_reranker(
+            "bert-model1", [data], base, tmp_path / "out", execution=Execution(say=messages.append), **given
+        )
         return messages
 
     return train
@@ -248,7 +259,7 @@ def test_mined_negatives_survive_a_failure(small_run, tmp_path, monkeypatch):
         raise StorageError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("termwise.yardsticks.bert_model1.training.candidates_of", full)
+        patch.setattr("termwise.yardsticks.rerankers.training.candidates_of", full)
         with pytest.raises(StorageError):
             small_run()
     assert (tmp_path / "out" / "training" / "negatives.npz").is_file()
@@ -271,7 +282,7 @@ def test_other_held_out_queries_are_another_run(small_run, tmp_path):
 
 def test_windows_that_exceed_the_encoder_are_refused_before_writing(data, base, tmp_path):
     with pytest.raises(ParameterError, match="longest window"):
-        train_bert_model1([data], base, tmp_path / "out")
+        train_reranker("bert-model1", [data], base, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -289,7 +300,7 @@ def test_the_base_is_not_overwritten(tmp_path):
     base.mkdir()
     (base / "config.json").write_text("{}")
     with pytest.raises(ForeignFolderError, match="overwrite the base"):
-        train_bert_model1(["pairs.jsonl"], base, base, settings=BertModel1Settings())
+        train_reranker("bert-model1", ["pairs.jsonl"], base, base, settings=BertModel1Settings())
     assert [path.name for path in base.iterdir()] == ["config.json"]
 
 
@@ -297,7 +308,7 @@ def test_the_base_is_not_overwritten(tmp_path):
 def test_a_scorer_without_its_run_is_not_replaced(tmp_path, resume):
     (tmp_path / "scorer.json").write_text("{}")
     with pytest.raises(ForeignFolderError, match="already holds a scorer"):
-        train_bert_model1(["pairs.jsonl"], "base", tmp_path, settings=SETTINGS, resume=resume)
+        train_reranker("bert-model1", ["pairs.jsonl"], "base", tmp_path, settings=SETTINGS, resume=resume)
     assert [path.name for path in tmp_path.iterdir()] == ["scorer.json"]
 
 
@@ -306,8 +317,8 @@ def test_an_unavailable_precision_is_refused_before_training(data, base, tmp_pat
     def work(*_, **__):
         raise AssertionError
 
-    monkeypatch.setattr("termwise.yardsticks.bert_model1.training.load_or_mine_negatives", work)
+    monkeypatch.setattr("termwise.yardsticks.rerankers.training.load_or_mine_negatives", work)
     half = dataclasses.replace(SETTINGS, precision="float16")
     with pytest.raises(ParameterError, match="float16"):
-        train_bert_model1([data], base, tmp_path / "out", settings=half)
+        train_reranker("bert-model1", [data], base, tmp_path / "out", settings=half)
     assert not (tmp_path / "out").exists()

@@ -1,4 +1,4 @@
-"""Folders of BERT-Model1: writing, reading and damaged files."""
+"""Folders of re-ranking networks: writing, reading and damaged files."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from termwise.errors import (  # noqa: E402
 )
 from termwise.storage.file_record import digest_of  # noqa: E402
 from termwise.storage.manifest_json import canonical_bytes, checksum_of  # noqa: E402
-from termwise.yardsticks.bert_model1.folder import read_scorer_folder, write_scorer  # noqa: E402
 from termwise.yardsticks.compatibility import fastest_device  # noqa: E402
+from termwise.yardsticks.rerankers.folder import read_scorer_folder, write_scorer  # noqa: E402
 
 from .conftest import small_network  # noqa: E402
 from .test_bert_model1 import QUERY, TEXTS  # noqa: E402
@@ -47,7 +47,7 @@ def resealed(folder, change):
 def test_a_written_scorer_is_read_back(folder, scorer):
     found = read_scorer_folder(folder)
     assert found.name == "mine"
-    assert found.config == scorer.config
+    assert found.network.reading == scorer.network.reading
     assert found.score(QUERY, TEXTS).tolist() == scorer.score(QUERY, TEXTS).tolist()
     assert {path.name for path in folder.iterdir()} == {*FILES, "scorer.json", "vocab.txt", "README.md"}
 
@@ -62,7 +62,7 @@ def test_a_scorer_is_replaced_and_its_training_stays(folder, base, analyzer):
     (folder / "training").mkdir()
     (folder / "training" / "log.jsonl").write_text("{}\n")
     write_scorer(small_network(base, score_norm="mean"), analyzer, folder)
-    assert read_scorer_folder(folder).config.score_norm == "mean"
+    assert read_scorer_folder(folder).network.reading.score_norm == "mean"
     assert (folder / "training" / "log.jsonl").exists()
     assert not (folder / "README.md").exists()  # that of the one before
 
@@ -144,7 +144,7 @@ def test_stored_weights_that_are_not_finite_are_refused(folder, network, analyze
 
 
 def test_other_kinds_and_later_versions_are_refused(folder):
-    resealed(folder, lambda body: body.update(kind="cross-encoder"))
+    resealed(folder, lambda body: body.update(kind="mixer"))
     with pytest.raises(ModelFormatError, match="of this kind"):
         read_scorer_folder(folder)
     resealed(folder, lambda body: body.update(version=2))

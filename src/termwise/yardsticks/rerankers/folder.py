@@ -1,4 +1,4 @@
-"""Folder of a BERT-Model1 scorer: format, writer and reader.
+"""Folder of a re-ranking network: format, writer and reader.
 
 ::
 
@@ -26,7 +26,7 @@ from termwise.errors import ModelFormatError, UsageError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.storage.atomic_folder import AtomicFolder
-from termwise.storage.file_record import FileRecord
+from termwise.storage.file_record import FileRecord, text_fingerprint
 from termwise.storage.manifest_json import (
     expect_object,
     expect_objects,
@@ -40,9 +40,11 @@ from termwise.train.library_errors import errors_as
 from termwise.train.networks import check_finite
 from termwise.train.pretrained import load_encoder
 from termwise.validation import check_path
-from termwise.yardsticks.bert_model1.network import KIND, BertModel1, BertModel1Config
-from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer
 from termwise.yardsticks.compatibility import torch_device
+from termwise.yardsticks.rerankers.kinds import KINDS, network_type
+from termwise.yardsticks.rerankers.network import Reranker
+from termwise.yardsticks.rerankers.scorer import RerankerScorer
+from termwise.yardsticks.rerankers.settings import Reading
 
 NAME, CONFIG, WEIGHTS, HEAD, CARD = (
     "scorer.json",
@@ -74,7 +76,7 @@ _ENCODER = "pretrained."
 
 @dataclass(frozen=True, kw_only=True)
 class ScorerManifest:
-    """Manifest of the folder: its kind is ``bert-model1``, and `reading` has the fields of `BertModel1Config`.
+    """Manifest of the folder: `kind` is one of `KINDS`, and `reading` has the fields of the configuration of the kind.
 
     `trained` has facts on the training, free JSON that this package does not read.
     """
@@ -102,7 +104,7 @@ class ScorerManifest:
 
 
 def write_scorer(
-    network: BertModel1,
+    network: Reranker,
     analyzer: WordPieceAnalyzer,
     out: str | Path,
     *,
@@ -143,13 +145,13 @@ def write_scorer(
 
 def read_scorer_folder(
     folder: str | Path, *, device: str = "cpu", batch: int = 32, name: str | None = None
-) -> BertModel1Scorer:
+) -> RerankerScorer:
     """Open the folder of a scorer, and verify its files against the manifest.
 
     Parameters
     ----------
     folder : str or Path
-        Written by `write_scorer` or `train_bert_model1`.
+        Written by `write_scorer` or `train_reranker`.
     device : str, optional
         Torch device, such as ``cpu`` or ``cuda``.
     batch : int, optional
@@ -171,27 +173,34 @@ def read_scorer_folder(
     check_path("the scorer", folder)
     folder = Path(folder)
     torch_place = torch_device(device)
-    fixes: list[str | Fix] = [Fix.call("train_bert_model1"), "name the folder of a trained scorer"]
+    fixes: list[str | Fix] = [Fix.call("train_reranker"), "name the folder of a trained scorer"]
     data = FOLDERS.manifest_bytes(folder / NAME, fixes=fixes)
     manifest = FOLDERS.parsed(data, folder / NAME, ScorerManifest.parse)
-    if manifest.kind != KIND:
+    if manifest.kind not in KINDS:
         raise ModelFormatError(
             "a scorer of this kind is not known",
-            facts=[("scorer", folder), ("kind", manifest.kind), ("known", KIND)],
+            facts=[("scorer", folder), ("kind", manifest.kind), ("known", ", ".join(KINDS))],
             fixes=["install a newer version of termwise"],
         )
-    config = _config(manifest, folder)
+    kind = network_type(manifest.kind)
+    reading = _reading(kind.reading_type, manifest, folder)
     analyzer = read_analyzer(FOLDERS, folder, manifest.tokenizer, WordPieceAnalyzer)
     for file in (CONFIG, WEIGHTS, HEAD):
         if file not in manifest.files:
             raise FOLDERS.damaged(folder / NAME, f"a file {file}", ", ".join(manifest.files) or "none")
         FOLDERS.check_recorded(folder / file, manifest.files[file], _MAX_FILE)
     with torch.random.fork_rng(devices=[]):  # layers are initialised at random before they are loaded
-        network = BertModel1(load_encoder(folder), config)
+        network = kind(load_encoder(folder), reading)
     _load_head(network, folder / HEAD)
     try:
-        return BertModel1Scorer(
-            network.to(torch_place), analyzer, name=name or folder.resolve().name or KIND, batch=batch
+        return RerankerScorer(
+            network=network.to(torch_place),
+            analyzer=analyzer,
+            name=name or folder.resolve().name or manifest.kind,
+            batch=batch,
+            fingerprint=text_fingerprint(
+                repr((manifest.kind, manifest.tokenizer, manifest.reading, manifest.files))
+            ),
         )
     except ModelFormatError as error:
         raise ModelFormatError(
@@ -199,19 +208,19 @@ def read_scorer_folder(
         ) from None
 
 
-def _config(manifest: ScorerManifest, folder: Path) -> BertModel1Config:
-    names = {one.name for one in fields(BertModel1Config)}
+def _reading(kind: type[Reading], manifest: ScorerManifest, folder: Path) -> Reading:
+    names = {one.name for one in fields(kind)}
     if set(manifest.reading) != names:
         raise FOLDERS.damaged(
             folder / NAME, f"reading with {', '.join(sorted(names))}", ", ".join(manifest.reading)
         )
     try:
-        return BertModel1Config(**manifest.reading)
+        return kind(**manifest.reading)
     except UsageError as error:
         raise FOLDERS.damaged(folder / NAME, "a configuration in range", error.message) from None
 
 
-def _load_head(network: BertModel1, path: Path) -> None:
+def _load_head(network: Reranker, path: Path) -> None:
     with errors_as(
         ModelFormatError,
         "the head of the scorer does not fit its configuration",

@@ -1,7 +1,8 @@
 """Windows of a query and a document: ``[CLS] query [SEP] chunk [SEP]``.
 
 A document of L tokens that exceeds one window is split into ceil(L / chunk_length) chunks, whose lengths differ by at
-most one. Each chunk is read with the whole query. Therefore all tokens have contexts of similar length.
+most one. Each chunk is read with the whole query. Therefore all tokens have contexts of similar length. An empty
+document has one window, ``[CLS] query [SEP]``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Window:
 
     def __len__(self) -> int:
         """Return the number of tokens, special tokens included."""
-        return len(self.query) + len(self.chunk) + SPECIAL_TOKENS
+        return len(self.query) + len(self.chunk) + (SPECIAL_TOKENS if len(self.chunk) else SPECIAL_TOKENS - 1)
 
     @property
     def query_places(self) -> slice:
@@ -71,15 +72,17 @@ class Inputs:
 def even_chunks(length: int, limit: int) -> tuple[slice, ...]:
     """Split a length into the smallest number of chunks of at most `limit`, whose lengths differ by at most one.
 
+    The length 0 is one empty chunk.
+
     Examples
     --------
     >>> [(part.start, part.stop) for part in even_chunks(10, 4)]
     [(0, 3), (3, 6), (6, 10)]
     """
-    count = -(-length // limit)
+    count = max(1, -(-length // limit))
     return tuple(slice(number * length // count, (number + 1) * length // count) for number in range(count))
 
 
 def windows_of(query: Ids, document: Ids, *, chunk_length: int) -> tuple[Window, ...]:
-    """Pair the token ids of a query with each chunk of those of a document; an empty document has no window."""
+    """Pair the token ids of a query with each chunk of those of a document."""
     return tuple(Window(query, document[part]) for part in even_chunks(len(document), chunk_length))

@@ -7,15 +7,11 @@ from typing import Any
 
 from termwise.train.data.held_out import SELECTION_MEASURE
 from termwise.train.export.model_card import markdown_table
-
-_NOTICE = (
-    "A patent publication (US 12,026,187 B2, of the family of US20220253447A1) may concern neural Model 1 layers for "
-    "ranking. Take legal advice before production use."
-)
+from termwise.yardsticks.rerankers.network import Reranker
 
 
-def scorer_card(name: str, facts: Mapping[str, Any]) -> str:
-    """Return the card of a BERT-Model1 in Markdown, from the result of `train_bert_model1`."""
+def scorer_card(name: str, network: type[Reranker], facts: Mapping[str, Any]) -> str:
+    """Return the card of a network in Markdown, from the result of `train_reranker`."""
     best = facts["best"]
     measures = ", ".join(f"{key} {value:.4f}" for key, value in best.items() if key != "step")
     selection = (
@@ -29,9 +25,8 @@ def scorer_card(name: str, facts: Mapping[str, Any]) -> str:
     limit = settings["document_length"]
     parts = [
         f"# {name}",
-        "BERT-Model1: a network that reads a query and a text together, and estimates the probability of each query "
-        "token given the tokens of the text. It re-ranks, with one forward pass for each pair.",
-        f"> {_NOTICE}",
+        f"{network.about} It re-ranks, with one forward pass for each pair.",
+        *([f"> {network.notice}"] if network.notice else []),
         "## Use",
         f"```sh\ntermwise rerank INDEX --scorer {name} --run RUN --queries QUERIES --out FILE\n```",
         "## Data",

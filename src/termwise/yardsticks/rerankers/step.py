@@ -1,0 +1,118 @@
+"""Training step of a re-ranking network: sampled batches, collation and loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from termwise.collection.training_pairs import PairSource
+from termwise.train.data.sampling import EpochSample, JudgedQueries
+from termwise.train.data.teacher import TeacherVectors
+from termwise.train.inputs import Pieces
+from termwise.train.loop.step import Step
+from termwise.yardsticks.rerankers.network import Batch, Reranker
+from termwise.yardsticks.rerankers.settings import Reading, TrainingSettings
+
+
+class SampledBatches:
+    """Batches of all epochs; the last batch of an epoch may be smaller."""
+
+    def __init__(self, judged: JudgedQueries, settings: TrainingSettings) -> None:
+        self._judged = judged
+        self._settings = settings
+        self._per_epoch = -(-len(judged) // settings.batch)
+        limit = settings.max_steps * settings.accumulate
+        count = self._per_epoch * settings.epochs
+        self._count = min(count, limit) if limit else count
+        self._epoch = lru_cache(maxsize=1)(
+            lambda epoch: judged.sample(settings.seed, epoch, negatives=settings.query_negatives)
+        )
+
+    def __len__(self) -> int:
+        return self._count
+
+    def sample(self, number: int) -> EpochSample:
+        """Return the queries and passages of a batch, which depend on the seed and the number only."""
+        epoch, position = divmod(number, self._per_epoch)
+        sample = self._epoch(epoch)
+        part = slice(position * self._settings.batch, (position + 1) * self._settings.batch)
+        queries = self._judged.queries[sample.queries[part]]
+        return EpochSample(queries, sample.relevant[part], sample.negatives[part])
+
+    def passages(self, number: int) -> npt.NDArray[np.int64]:
+        """Return the passages of a batch, of shape (queries, 1 + negatives): the relevant one first."""
+        sample = self.sample(number)
+        return np.column_stack([sample.relevant, sample.negatives])
+
+
+class PairCollator:
+    """Converts a sampled batch into the input of a network: each query with its relevant passage, then its negatives.
+
+    With a teacher, the batch has its cosines too; its only source is the joined one.
+    """
+
+    def __init__(
+        self,
+        network: Reranker,
+        pieces: Pieces,
+        source: PairSource,
+        batches: SampledBatches,
+        teacher: TeacherVectors | None = None,
+    ) -> None:
+        self._network = network
+        self._pieces = pieces
+        self._source = source
+        self._batches = batches
+        self._teacher = teacher
+
+    def __call__(self, items: Sequence[int]) -> dict[str, Batch]:
+        """Return ``{"batch": ...}`` for a list of one batch number."""
+        (number,) = items
+        reading: Reading = self._network.reading
+        queries = self._batches.sample(number).queries.tolist()
+        passages = self._batches.passages(number).tolist()
+        pairs = []
+        for query, places in zip(queries, passages, strict=True):
+            query_ids = self._pieces(self._source.queries[query])[: reading.query_length]
+            for place in places:
+                ids = self._pieces(self._source.passages[place])[: reading.document_length or None]
+                pairs.append((query_ids, ids))
+        batch: Batch = {"inputs": self._network.inputs(pairs, self._pieces), "queries": len(queries)}
+        if self._teacher is not None:
+            rows = [
+                self._teacher.cosines([(0, query)], [(0, place) for place in places])
+                for query, places in zip(queries, passages, strict=True)
+            ]
+            batch["cosines"] = torch.from_numpy(np.concatenate(rows))
+        return {"batch": batch}
+
+
+class MarginStep(Step):
+    """A network with a loss over the margins: the score of the relevant passage, less that of each negative.
+
+    Without a teacher the loss is max(0, `margin` - margin), with one the squared difference to the margin of the
+    teacher.
+    """
+
+    def __init__(self, network: Reranker, settings: TrainingSettings) -> None:
+        super().__init__(network)
+        self._settings = settings
+
+    def forward(self, batch: Batch) -> dict[str, Tensor]:
+        """Return ``{"loss": tensor of shape ()}``."""
+        margins = _margins(self.network(batch["inputs"]).view(batch["queries"], -1))
+        if "cosines" in batch:
+            losses = (margins - self._settings.teacher_scale * _margins(batch["cosines"])).square()
+        else:
+            losses = functional.relu(self._settings.margin - margins)
+        return {"loss": losses.sum() if self._settings.reduction == "sum" else losses.mean()}
+
+
+def _margins(scores: Tensor) -> Tensor:
+    return scores[:, :1] - scores[:, 1:]
