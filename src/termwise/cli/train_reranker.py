@@ -48,7 +48,8 @@ def command_of_kind(kind: str) -> Callable[..., None]:
 
     notice = _NOTICE if kind == "bert-model1" else ""
     example = f"termwise train {kind} --data nfcorpus --base ./all-MiniLM-L6-v2 --out my-scorer"
-    command.__doc__ = f"{DESCRIPTIONS[kind]}\n\nThe network reads query and document together.{notice}\n\nExample: {example}"
+    about = f"{DESCRIPTIONS[kind]}\n\nThe network reads query and document together.{notice}"
+    command.__doc__ = f"{about}\n\nExample: {example}"
     return command
 
 

@@ -55,6 +55,13 @@ class PairSource:
     def __len__(self) -> int:
         return len(self.pairs)
 
+    def sample(self, queries: int, seed: int) -> PairSource:
+        """Return the pairs of at most `queries` queries, drawn at random; the texts stay."""
+        random = np.random.default_rng(seed)
+        chosen = random.permutation(np.unique(self.pairs[:, 0]))[:queries]
+        kept = np.isin(self.pairs[:, 0], chosen)
+        return PairSource(self.name, self.queries, self.passages, self.pairs[kept])
+
     def facts(self) -> dict[str, Any]:
         """Return name, number of pairs and digest, for the record of a training."""
         return {"name": self.name, "pairs": len(self), "digest": self.digest()}

@@ -15,6 +15,7 @@ pytest.importorskip("transformers")
 from tests.unit.train.conftest import WORDS  # noqa: E402
 
 from termwise.cli.train_reranker import DESCRIPTIONS  # noqa: E402
+from termwise.collection.training_pairs import read_sources  # noqa: E402
 from termwise.errors import ParameterError, UnknownNameError  # noqa: E402
 from termwise.train.data.sampling import JudgedQueries  # noqa: E402
 from termwise.train.inputs import Pieces  # noqa: E402
@@ -288,3 +289,15 @@ def test_only_scores_of_bert_model1_are_explained(base, analyzer):
 def test_every_kind_has_a_command():
     assert list(DESCRIPTIONS) == list(KINDS)
     assert all(network_type(kind).kind == kind for kind in KINDS)
+
+
+def test_the_queries_of_a_source_are_limited(data, base, tmp_path):  # noqa: F811
+    settings = network_type("cross-encoder").settings_type(**READING, source_queries=5)
+    out = tmp_path / "mine"
+    facts = train_reranker("cross-encoder", [data], base, out, settings=settings, validation="none")
+    assert facts["queries"] == 5
+    (source,) = read_sources(data)
+    drawn = [source.sample(5, seed) for seed in (1, 1, 2)]
+    assert [len(np.unique(one.pairs[:, 0])) for one in drawn] == [5, 5, 5]
+    assert drawn[0].pairs.tolist() == drawn[1].pairs.tolist() != drawn[2].pairs.tolist()
+    assert drawn[0].passages == source.passages

@@ -63,6 +63,9 @@ class TrainingSettings(LoopSettings):
     accumulate : int
         As in `LoopSettings`. The paper uses 16 queries: ``batch=16``, or on a small device ``batch=1`` and
         ``accumulate=16``.
+    source_queries : int
+        Largest number of queries of a source, drawn at random; 0 for all. It keeps large sources from outweighing small
+        ones. All passages stay candidates for negatives.
     max_steps : int
         Limit of the steps, regardless of `epochs`; 0 for none. The schedule ends there too.
     dropout : float
@@ -90,6 +93,7 @@ class TrainingSettings(LoopSettings):
     epochs: int = 1
     batch: int = 16
     accumulate: int = 1
+    source_queries: int = 0
     max_steps: int = 0
     learning_rate: float = 2e-5
     head_learning_rate: float = 2e-4

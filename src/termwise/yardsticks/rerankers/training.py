@@ -99,6 +99,8 @@ def train_reranker(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
     )
     sources, held_out = training_data.sources, training_data.held_out
+    if settings.source_queries:
+        sources = [source.sample(settings.source_queries, settings.seed) for source in sources]
     analyzer = base_analyzer(base)
     set_seed(settings.seed)
     network = network_kind.from_base(base, reading_of(settings, network_kind)).to(process.device)
