@@ -24,6 +24,8 @@ DESCRIPTIONS = {
     "cedr-knrm": "Train CEDR-KNRM, which re-ranks by kernels over similarities of tokens.",
     "cedr-drmm": "Train CEDR-DRMM, which re-ranks by histograms of similarities.",
     "cedr-pacrr": "Train CEDR-PACRR, which re-ranks by n-grams of similarities.",
+    "epic": "Train EPIC, which re-ranks by saliences of query terms and weights of text terms.",
+    "qlm-bert": "Train QLM-BERT, which re-ranks by the likelihood of the query or the text.",
     "bert-model1": "Train BERT-Model1, a re-ranking network for comparison.",
 }
 """First line of the help of each kind."""
@@ -46,9 +48,10 @@ def command_of_kind(kind: str) -> Callable[..., None]:
     ) -> None:
         _train(kind, data, base, out, validation, resume, settings, threads, as_json)
 
+    reads = "The network reads query and document " + ("separately." if kind == "epic" else "together.")
     notice = _NOTICE if kind == "bert-model1" else ""
     example = f"termwise train {kind} --data nfcorpus --base ./all-MiniLM-L6-v2 --out my-scorer"
-    about = f"{DESCRIPTIONS[kind]}\n\nThe network reads query and document together.{notice}"
+    about = f"{DESCRIPTIONS[kind]}\n\n{reads}{notice}"
     command.__doc__ = f"{about}\n\nExample: {example}"
     return command
 

@@ -74,7 +74,8 @@ def open_scorer(text: str | ScorerSpecification, context: ScorerContext) -> Text
     folder of a cross-encoder          a network of sentence-transformers; ``length``, ``batch``, ``device``
     folder of a bi-encoder             the same settings, and ``similarity``, ``query_prompt``, ``text_prompt``
     ``OWNER/NAME``                     a cross-encoder or bi-encoder of the Hugging Face hub, downloaded once
-    folder of a trained re-ranker      a network of `termwise.yardsticks.rerankers`; ``batch``, ``device``
+    folder of a trained re-ranker      a network of `termwise.yardsticks.rerankers`; ``batch``, ``device``, and the
+                                       settings of its configuration, such as ``document_length``
     folder of boosted trees            see `termwise.yardsticks.gradient_boosting`; no settings
     ``http://...``, ``https://...``    a service, see `termwise.scorers.http`; ``batch``, ``timeout``, ``fingerprint``,
                                        and ``authorization=VARIABLE``, an environment variable that holds the value of
@@ -312,9 +313,13 @@ def _open_boosted(spec: ScorerSpecification, context: ScorerContext) -> TextScor
 def _open_reranker(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
     with _extra("cross-encoder", "a re-ranking network"):
         from termwise.yardsticks.rerankers.folder import read_scorer_folder
-    spec.check_settings(("device", "batch"))
+    own = ("device", "batch")
     return read_scorer_folder(
-        spec.target, name=spec.name, device=_device(spec, context), batch=spec.integer("batch") or 32
+        spec.target,
+        name=spec.name,
+        device=_device(spec, context),
+        batch=spec.integer("batch") or 32,
+        reading={name: value for name, value in spec.settings.items() if name not in own},
     )
 
 

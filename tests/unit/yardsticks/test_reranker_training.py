@@ -27,7 +27,7 @@ from termwise.train.data.sampling import JudgedQueries  # noqa: E402
 from termwise.train.inputs import Pieces  # noqa: E402
 from termwise.yardsticks.rerankers.bert_model1 import BertModel1, BertModel1Config, BertModel1Settings  # noqa: E402
 from termwise.yardsticks.rerankers.folder import read_scorer_folder  # noqa: E402
-from termwise.yardsticks.rerankers.step import MarginStep, PairCollator, SampledBatches  # noqa: E402
+from termwise.yardsticks.rerankers.step import PairCollator, RankingStep, SampledBatches  # noqa: E402
 from termwise.yardsticks.rerankers.training import (  # noqa: E402
     candidates_of,
     reading_of,
@@ -85,7 +85,7 @@ def test_the_loss_of_a_batch(base, analyzer, source, judged, score_norm, reducti
     network = small_network(base, score_norm=score_norm).eval()
     batches = SampledBatches(judged, settings)
     collator = PairCollator(network, Pieces(analyzer, network.kind), source, batches)
-    loss = MarginStep(network, settings)(**collator([1]))["loss"]
+    loss = RankingStep(network, settings)(**collator([1]))["loss"]
     drawn = batches.sample(1)
     assert (drawn.negatives[:, 0] == (drawn.relevant + 1) % 14).all()
     scorer = scoring(network, analyzer)

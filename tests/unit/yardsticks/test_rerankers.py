@@ -1,4 +1,4 @@
-"""Cross-encoder and CEDR: scores compared with plain loops, independence of padding, training and folders."""
+"""Networks that re-rank, except BERT-Model1: scores against plain loops, padding, training and folders."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from safetensors.torch import load_file  # noqa: E402
 from tests.unit.train.conftest import WORDS  # noqa: E402
 
 from termwise.cli.train_reranker import DESCRIPTIONS  # noqa: E402
 from termwise.collection.training_pairs import read_sources  # noqa: E402
 from termwise.errors import ParameterError, UnknownNameError  # noqa: E402
+from termwise.rankers import ScorerContext, open_scorer  # noqa: E402
+from termwise.scorers import Background  # noqa: E402
 from termwise.train.data.sampling import JudgedQueries  # noqa: E402
 from termwise.train.inputs import Pieces  # noqa: E402
 from termwise.yardsticks.rerankers.bert_model1_explanation import explain_pair  # noqa: E402
 from termwise.yardsticks.rerankers.folder import read_scorer_folder, write_scorer  # noqa: E402
 from termwise.yardsticks.rerankers.kinds import KINDS, network_type  # noqa: E402
-from termwise.yardsticks.rerankers.step import MarginStep  # noqa: E402
+from termwise.yardsticks.rerankers.step import RankingStep  # noqa: E402
 from termwise.yardsticks.rerankers.training import reading_of, train_reranker  # noqa: E402
 from termwise.yardsticks.rerankers.windows import Inputs, windows_of  # noqa: E402
 
@@ -34,12 +37,14 @@ READING = {"query_length": 6, "chunk_length": 8, "document_length": 20}
 OWN = [kind for kind in KINDS if kind != "bert-model1"]
 """Kinds without tests of their own."""
 
+WINDOWED = [kind for kind in OWN if kind not in ("epic", "qlm-bert")]
 
-def small(kind, base):
+
+def small(kind, base, **changes):
     """Return a network in evaluation mode, with large weights in its head."""
     torch.manual_seed(3)
     made = network_type(kind)
-    network = made.from_base(base, reading_of(made.settings_type(**READING), made))
+    network = made.from_base(base, reading_of(made.settings_type(**READING, **changes), made))
     with torch.no_grad():
         for parameter in network.head_parameters():
             parameter.mul_(3)
@@ -153,7 +158,7 @@ def pacrr(network, matrices, first):
 PLAIN = {"cross-encoder": cross_encoder, "cedr-knrm": knrm, "cedr-drmm": drmm, "cedr-pacrr": pacrr}
 
 
-@pytest.mark.parametrize("kind", OWN)
+@pytest.mark.parametrize("kind", WINDOWED)
 def test_scores_agree_with_float64_loops(kind, base, analyzer):
     network = small(kind, base)
     texts = [*TEXTS, "lift", ""]
@@ -181,7 +186,7 @@ def test_a_score_does_not_depend_on_padding_or_other_texts(kind, batch, base, an
     assert mixed[4] == 0.0
 
 
-@pytest.mark.parametrize("kind", OWN)
+@pytest.mark.parametrize("kind", WINDOWED)
 @torch.no_grad()
 def test_vectors_at_padding_are_not_used(kind, base, analyzer):
     network = small(kind, base)
@@ -206,7 +211,7 @@ def test_a_network_is_trained_written_and_read(kind, data, base, tmp_path):  # n
     log = (tmp_path / "mine" / "training" / "log.jsonl").read_text().splitlines()
     losses = [line["loss"] for line in map(json.loads, log) if "loss" in line]
     assert np.mean(losses[-2:]) < 0.7 * losses[0]
-    assert facts["pairs_read"] == 30 * 14 * 2
+    assert facts["pairs_read"] == 30 * 14 * (1 if made.generative else 2)
     scorer = read_scorer_folder(tmp_path / "mine")
     assert isinstance(scorer.network, made)
     card = (tmp_path / "mine" / "README.md").read_text()
@@ -219,8 +224,87 @@ def test_a_network_is_trained_written_and_read(kind, data, base, tmp_path):  # n
     assert reread.fingerprint == scorer.fingerprint
 
 
+def log_likelihood(network, condition, target):
+    """Return the sum of ln P of the target tokens, each predicted from a prefix that ends before it."""
+    total = 0.0
+    for place, token in enumerate(target):
+        ids = torch.tensor([[number("[CLS]"), *condition, number("[SEP]"), *target[:place]]])
+        size = ids.shape[1]
+        causal = torch.ones(size, size, dtype=torch.bool).tril()[None, None]
+        with torch.no_grad():
+            logits = network.pretrained(input_ids=ids, attention_mask=causal).logits[0, -1].double()
+        total += float(logits.log_softmax(0)[token])
+    return total
+
+
+@pytest.mark.parametrize(("likelihood", "alpha"), [("query", 0.5), ("document", 0.5), ("both", 0.3)])
+def test_likelihoods_are_products_of_next_token_probabilities(likelihood, alpha, base, analyzer):
+    network = small("qlm-bert", base, likelihood=likelihood, alpha=alpha)
+    query = [number(token) for token in analyzer.tokens(QUERY)][:6]
+    texts = [SHORT, LONG, "the wing is of a plate ."]
+    expected = []
+    for text in texts:
+        document = [number(token) for token in analyzer.tokens(text)][:8]
+        parts = {
+            "query": log_likelihood(network, document, query),
+            "document": log_likelihood(network, query, document) / len(document),
+        }
+        both = alpha * parts["query"] + (1 - alpha) * parts["document"]
+        expected.append(parts.get(likelihood, both))
+    scorer = scoring(network, analyzer)
+    assert scorer.score(QUERY, texts) == pytest.approx(expected, rel=1e-4)
+    empty = scorer.score(QUERY, [""])[0]
+    assert empty == pytest.approx(
+        {
+            "query": (given := log_likelihood(network, [], query)),
+            "document": 0.0,
+            "both": alpha * given,
+        }[likelihood],
+        rel=1e-4,
+    )
+
+
+def test_later_tokens_do_not_change_a_likelihood(base, analyzer):
+    """With one direction only, the probability of the first token is the same for any second one."""
+    network = small("qlm-bert", base, likelihood="query")
+    scorer = scoring(network, analyzer)
+    word, other = (number(token) for token in ("wing", "lift"))
+    alone = log_likelihood(network, [other], [word])
+    assert scorer.score("wing", ["lift"])[0] == pytest.approx(alone, rel=1e-4)
+    rest = log_likelihood(network, [other], [word, other]) - alone
+    assert scorer.score("wing lift", ["lift"])[0] - alone == pytest.approx(rest, rel=1e-3)
+
+
+def test_a_scorer_is_opened_with_another_configuration(base, analyzer, tmp_path):
+    network = small("qlm-bert", base, likelihood="both")
+    write_scorer(network, analyzer, tmp_path / "qlm")
+    context = ScorerContext(Background(list), device="cpu")
+    query, document = (
+        open_scorer(f"{tmp_path / 'qlm'},likelihood={which}", context).score(QUERY, TEXTS)
+        for which in ("query", "document")
+    )
+    both = read_scorer_folder(tmp_path / "qlm", reading={"alpha": "0.25"}).score(QUERY, TEXTS)
+    assert both == pytest.approx(0.25 * query + 0.75 * document, rel=1e-4)
+    with pytest.raises(ParameterError, match="alpha"):
+        read_scorer_folder(tmp_path / "qlm", reading={"alpha": "2"})
+    with pytest.raises(UnknownNameError):
+        open_scorer(f"{tmp_path / 'qlm'},projection=3", context)
+
+
+def test_a_tied_decoder_is_stored_once(base, analyzer, tmp_path):
+    network = small("epic", base)
+    write_scorer(network, analyzer, tmp_path / "epic")
+    stored = load_file(tmp_path / "epic" / "model.safetensors")
+    shapes = [tuple(value.shape) for value in stored.values()]
+    assert shapes.count((len(analyzer.vocabulary), 16)) == 1
+    read = read_scorer_folder(tmp_path / "epic").network.pretrained
+    assert read.get_output_embeddings().weight is read.get_input_embeddings().weight
+
+
 class Fixed(torch.nn.Module):
     """Network with given scores."""
+
+    generative = False
 
     def __init__(self, scores):
         super().__init__()
@@ -234,14 +318,17 @@ def test_the_losses_by_hand():
     settings = network_type("cross-encoder").settings_type(margin=2.0, reduction="mean", teacher_scale=10.0)
     batch = {"inputs": {}, "queries": 2}
     scores = [3.0, 2.0, -1.0, 0.5, 1.0, 0.0]  # margins 1 and 4, -0.5 and 0.5
-    step = MarginStep(Fixed(scores), settings)
+    step = RankingStep(Fixed(scores), settings)
     assert float(step(batch)["loss"]) == pytest.approx((1 + 0 + 2.5 + 1.5) / 4)
     # margins of the teacher: 10 * (.3, .5) and 10 * (.1, -.1)
     taught = batch | {"cosines": torch.tensor([[0.8, 0.5, 0.3], [0.4, 0.3, 0.5]])}
     squares = [(1 - 3) ** 2, (4 - 5) ** 2, (-0.5 - 1) ** 2, (0.5 + 1) ** 2]
     assert float(step(taught)["loss"]) == pytest.approx(sum(squares) / 4)
-    summed = MarginStep(Fixed(scores), dataclasses.replace(settings, reduction="sum"))
+    summed = RankingStep(Fixed(scores), dataclasses.replace(settings, reduction="sum"))
     assert float(summed(taught)["loss"]) == pytest.approx(sum(squares))
+    likelihoods = Fixed([-3.0, -1.0])
+    likelihoods.generative = True
+    assert float(RankingStep(likelihoods, settings)(batch)["loss"]) == pytest.approx(2.0)
 
 
 def test_a_query_has_several_negatives():

@@ -102,7 +102,7 @@ def explain_pair(scorer: RerankerScorer, query: str, text: str) -> PairExplanati
     logs, means = np.empty((0, len(pair[0]))), np.empty(0)
     if len(pair[0]):
         batch = on_device(network.inputs([pair], pieces), network)
-        (windows,) = batch["texts"].windows
+        (windows,) = batch["texts"].value
         translations = network.log_translations(windows, network.window_vectors(batch, windows=scorer.batch))
         logs = translations.double().cpu().numpy()
         means = with_floor(log_means(translations)).cpu().numpy()

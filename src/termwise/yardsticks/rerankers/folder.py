@@ -37,8 +37,7 @@ from termwise.storage.model_folder import TRAINING, ModelFolders
 from termwise.text import WordPieceAnalyzer
 from termwise.text.analyzer_files import AnalyzerRecord, read_analyzer
 from termwise.train.library_errors import errors_as
-from termwise.train.networks import check_finite
-from termwise.train.pretrained import load_encoder
+from termwise.train.networks import check_finite, network_on_base
 from termwise.validation import check_path
 from termwise.yardsticks.compatibility import torch_device
 from termwise.yardsticks.rerankers.kinds import KINDS, network_type
@@ -119,7 +118,7 @@ def write_scorer(
     """
     out = Path(out)
     check_finite(network)
-    state = {name: value.detach().cpu().float().contiguous() for name, value in network.state_dict().items()}
+    state = _distinct(network)
     encoder = {
         name.removeprefix(_ENCODER): value for name, value in state.items() if name.startswith(_ENCODER)
     }
@@ -143,8 +142,22 @@ def write_scorer(
         FOLDER.publish(stage, out)
 
 
+def _distinct(network: Reranker) -> dict[str, Tensor]:
+    """Return the tensors of a network by name, each once: a decoder that is the embedding is left out."""
+    names: dict[int, str] = {}
+    for name, value in network.state_dict(keep_vars=True).items():
+        names.setdefault(id(value), name)
+    state = network.state_dict()
+    return {name: state[name].cpu().float().contiguous() for name in names.values()}
+
+
 def read_scorer_folder(
-    folder: str | Path, *, device: str = "cpu", batch: int = 32, name: str | None = None
+    folder: str | Path,
+    *,
+    device: str = "cpu",
+    batch: int = 32,
+    name: str | None = None,
+    reading: Mapping[str, str] = {},
 ) -> RerankerScorer:
     """Open the folder of a scorer, and verify its files against the manifest.
 
@@ -158,11 +171,13 @@ def read_scorer_folder(
         Windows in one forward pass.
     name : str, optional
         By default the name of the folder.
+    reading : mapping of str to str, optional
+        Settings of the configuration that differ from those of the training, such as ``document_length``.
 
     Raises
     ------
     ParameterError
-        If there is no such device.
+        If there is no such device, or a value of `reading` is out of range.
     MissingFileError
         If there is no such folder, or one of its files cannot be read.
     ModelFormatError
@@ -183,14 +198,15 @@ def read_scorer_folder(
             fixes=["install a newer version of termwise"],
         )
     kind = network_type(manifest.kind)
-    reading = _reading(kind.reading_type, manifest, folder)
+    stored = _reading(kind.reading_type, manifest, folder)
+    chosen = kind.reading_type.parse(reading, defaults=asdict(stored))
     analyzer = read_analyzer(FOLDERS, folder, manifest.tokenizer, WordPieceAnalyzer)
     for file in (CONFIG, WEIGHTS, HEAD):
         if file not in manifest.files:
             raise FOLDERS.damaged(folder / NAME, f"a file {file}", ", ".join(manifest.files) or "none")
         FOLDERS.check_recorded(folder / file, manifest.files[file], _MAX_FILE)
     with torch.random.fork_rng(devices=[]):  # layers are initialised at random before they are loaded
-        network = kind(load_encoder(folder), reading)
+        network = kind(network_on_base(kind.base_kind, folder).pretrained, chosen)
     _load_head(network, folder / HEAD)
     try:
         return RerankerScorer(
@@ -199,7 +215,7 @@ def read_scorer_folder(
             name=name or folder.resolve().name or manifest.kind,
             batch=batch,
             fingerprint=text_fingerprint(
-                repr((manifest.kind, manifest.tokenizer, manifest.reading, manifest.files))
+                repr((manifest.kind, manifest.tokenizer, asdict(chosen), manifest.files))
             ),
         )
     except ModelFormatError as error:

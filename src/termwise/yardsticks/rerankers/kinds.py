@@ -13,6 +13,8 @@ KINDS: dict[str, tuple[str, str]] = {
     "cedr-knrm": ("cedr", "CedrKnrm"),
     "cedr-drmm": ("cedr", "CedrDrmm"),
     "cedr-pacrr": ("cedr", "CedrPacrr"),
+    "epic": ("epic", "Epic"),
+    "qlm-bert": ("query_likelihood", "QueryLikelihood"),
     "bert-model1": ("bert_model1", "BertModel1"),
 }
 """Module and class of each kind. Modules are imported when their kind is used."""

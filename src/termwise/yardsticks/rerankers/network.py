@@ -38,6 +38,11 @@ class Reranker(TermNetwork):
         What the network does, for the card.
     notice : str
         Warning for the card; empty for none.
+    base_kind : str
+        Kind of a network with the same part of transformers: an encoder alone, or with the head of a masked language
+        model.
+    generative : bool
+        Whether a score is a likelihood that training maximises for relevant passages, without negatives.
     reading_type, settings_type : type
         Configuration of the network, a `Reading`, and the settings of its training, which include it.
     """
@@ -45,6 +50,8 @@ class Reranker(TermNetwork):
     title: ClassVar[str]
     about: ClassVar[str]
     notice: ClassVar[str] = ""
+    base_kind: ClassVar[str] = TildeV2Network.kind
+    generative: ClassVar[bool] = False
     reading_type: ClassVar[type[Reading]] = Reading
     settings_type: ClassVar[type[TrainingSettings]] = RerankerSettings
 
@@ -58,7 +65,7 @@ class Reranker(TermNetwork):
 
         Set the seed of torch first. The result is in training mode, float32.
         """
-        return cls(initial_network(TildeV2Network.kind, base).pretrained, reading).train()
+        return cls(initial_network(cls.base_kind, base).pretrained, reading).train()
 
     @abstractmethod
     def inputs(self, pairs: Sequence[TokenPair], pieces: Pieces) -> Batch:
@@ -72,6 +79,13 @@ class Reranker(TermNetwork):
         """
 
 
+@dataclass(frozen=True)
+class Opaque:
+    """A value in a batch that the trainer does not search for tensors."""
+
+    value: Any
+
+
 class WindowedReranker(Reranker):
     """A network over the vectors of windows of a query and a chunk of the document."""
 
@@ -81,13 +95,13 @@ class WindowedReranker(Reranker):
             windows_of(query, document, chunk_length=self.reading.chunk_length) for query, document in pairs
         ]
         inputs = Inputs.of([window for windows in texts for window in windows], pieces)
-        return {**vars(inputs), "texts": WindowList(texts)}
+        return {**vars(inputs), "texts": Opaque(texts)}
 
     def forward(self, batch: Batch, *, windows: int | None = None) -> Tensor:
         """Return the score of each pair; see `Reranker.forward`."""
         vectors = self.window_vectors(batch, windows=windows)
         scores, begin = [], 0
-        for text in batch["texts"].windows:
+        for text in batch["texts"].value:
             scores.append(self.score(text, vectors[begin : begin + len(text)]))
             begin += len(text)
         return torch.stack(scores)
@@ -121,13 +135,6 @@ class WindowedReranker(Reranker):
 
         There is at least one window, in order. Of the vectors of a window, those after its last token are not used.
         """
-
-
-@dataclass(frozen=True)
-class WindowList:
-    """Windows of each text of a batch; not a list, so that the trainer does not search it for tensors."""
-
-    windows: Sequence[tuple[Window, ...]]
 
 
 def check_windows(network: Reranker, analyzer: WordPieceAnalyzer) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -115,6 +115,10 @@ class RerankerScorer(NetworkScorer):
 def on_device(batch: Batch, network: Reranker) -> Batch:
     """Return a batch with its tensors on the device of a network."""
     device = next(network.parameters()).device
-    return {
-        name: value.to(device) if isinstance(value, torch.Tensor) else value for name, value in batch.items()
-    }
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: moved(part) for name, part in value.items()}
+        return value.to(device) if isinstance(value, torch.Tensor) else value
+
+    return cast(Batch, moved(batch))

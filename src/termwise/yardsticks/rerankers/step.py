@@ -54,6 +54,8 @@ class SampledBatches:
 class PairCollator:
     """Converts a sampled batch into the input of a network: each query with its relevant passage, then its negatives.
 
+    A generative network gets no negatives.
+
     With a teacher, the batch has its cosines too; its only source is the joined one.
     """
 
@@ -76,7 +78,8 @@ class PairCollator:
         (number,) = items
         reading: Reading = self._network.reading
         queries = self._batches.sample(number).queries.tolist()
-        passages = self._batches.passages(number).tolist()
+        columns = 1 if self._network.generative else None
+        passages = self._batches.passages(number)[:, :columns].tolist()
         pairs = []
         for query, places in zip(queries, passages, strict=True):
             query_ids = self._pieces(self._source.queries[query])[: reading.query_length]
@@ -93,21 +96,25 @@ class PairCollator:
         return {"batch": batch}
 
 
-class MarginStep(Step):
+class RankingStep(Step):
     """A network with a loss over the margins: the score of the relevant passage, less that of each negative.
 
     Without a teacher the loss is max(0, `margin` - margin), with one the squared difference to the margin of the
-    teacher.
+    teacher. The loss of a generative network is minus the score of the relevant passage.
     """
 
     def __init__(self, network: Reranker, settings: TrainingSettings) -> None:
         super().__init__(network)
+        self._generative = network.generative
         self._settings = settings
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         """Return ``{"loss": tensor of shape ()}``."""
-        margins = _margins(self.network(batch["inputs"]).view(batch["queries"], -1))
-        if "cosines" in batch:
+        scores = self.network(batch["inputs"]).view(batch["queries"], -1)
+        margins = _margins(scores)
+        if self._generative:
+            losses = -scores
+        elif "cosines" in batch:
             losses = (margins - self._settings.teacher_scale * _margins(batch["cosines"])).square()
         else:
             losses = functional.relu(self._settings.margin - margins)

@@ -42,7 +42,7 @@ from termwise.yardsticks.rerankers.kinds import network_type
 from termwise.yardsticks.rerankers.network import Reranker, check_windows
 from termwise.yardsticks.rerankers.scorer import RerankerScorer
 from termwise.yardsticks.rerankers.settings import Reading, TrainingSettings
-from termwise.yardsticks.rerankers.step import MarginStep, PairCollator, SampledBatches
+from termwise.yardsticks.rerankers.step import PairCollator, RankingStep, SampledBatches
 
 _MAY_CHANGE = ("learning_rate", "head_learning_rate", "workers")
 """Settings that may change when a run is resumed: learning rates, to save a run that diverged, and settings that do not
@@ -144,7 +144,7 @@ def train_reranker(
                 encoder, [joined], *_read_places(batches), run, length=network.reading.chunk_length
             )
     trainer = TermTrainer(
-        MarginStep(network, settings),
+        RankingStep(network, settings),
         training_arguments(checkpoints, settings, steps=steps, validation=held_out is not None),
         batches,
         PairCollator(network, Pieces(analyzer, kind), joined, batches, teacher),
@@ -164,7 +164,7 @@ def train_reranker(
         "data": [source.facts() for source in sources],
         "settings": asdict(settings),
         "queries": len(judged),
-        "pairs_read": _pairs_read(batches),
+        "pairs_read": _pairs_read(batches, network),
         "validation": training_data.origin,
         "steps": trainer.state.global_step,
         "best": trainer.best,
@@ -200,9 +200,10 @@ def _read_places(batches: SampledBatches) -> tuple[set[Place], set[Place]]:
     return {(0, query) for query in queries}, {(0, passage) for passage in passages}
 
 
-def _pairs_read(batches: SampledBatches) -> int:
+def _pairs_read(batches: SampledBatches, network: Reranker) -> int:
     """Return the number of pairs of a query and a passage in all batches."""
-    return sum(batches.passages(number).size for number in range(len(batches)))
+    columns = 1 if network.generative else None
+    return sum(batches.passages(number)[:, :columns].size for number in range(len(batches)))
 
 
 def _process(title: str) -> PartialState:
