@@ -176,7 +176,10 @@ def main(given: Sequence[str] | None = None) -> None:
         },
         "contestants": {},
     }
-    sites = {name: partial(termwise_site, name, documents) for name in arguments.models.split(",")}
+    sites = {
+        name: partial(termwise_site, name, arguments.collection.name, documents)
+        for name in arguments.models.split(",")
+    }
     sites |= {
         "Pagefind": partial(pagefind_site, documents),
         "MiniSearch": partial(minisearch_site, documents),
@@ -219,8 +222,11 @@ def _open(path: Path) -> list[str]:
     return gzip.decompress(path.with_name(f"{path.name}.gz").read_bytes()).decode().splitlines()
 
 
-def termwise_site(model: str, documents: list[dict[str, str]], work: Path) -> tuple[Path, str]:
-    index, folder = work / f"{model}.tw", work / f"site-{model}"
+def termwise_site(
+    model: str, collection: str, documents: list[dict[str, str]], work: Path
+) -> tuple[Path, str]:
+    name = f"{collection}-{len(documents)}-{model}"
+    index, folder = work / f"{name}.tw", work / f"site-{name}"
     source = work / "docs.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in documents))
     if not index.exists():
