@@ -56,16 +56,18 @@ def test_the_fit_depends_on_the_seed_and_reports_its_stages(base, pieces):
 
 
 @pytest.mark.parametrize(
-    ("objective", "marker"), [("query-likelihood", "document"), ("document-likelihood", "query")]
+    ("objective", "side"), [("query-likelihood", "passages"), ("document-likelihood", "queries")]
 )
-def test_one_likelihood_reads_one_side(base, pieces, monkeypatch, objective, marker):
+def test_one_likelihood_reads_one_side(base, pieces, monkeypatch, objective, side):
     read = []
-    outputs = warm_start._first_outputs
+    outputs = warm_start.first_outputs
     monkeypatch.setattr(
-        warm_start, "_first_outputs", lambda *given: (read.append(given[3]), outputs(*given))[1]
+        warm_start,
+        "first_outputs",
+        lambda *given, **options: (read.append(given[3]), outputs(*given, **options))[1],
     )
     _, _, losses = fitted(base, pieces, replace(SETTINGS, objective=objective))
-    assert read == [getattr(pieces.special, marker)]
+    assert read == [side]
     assert losses[-1] < losses[0]
     assert fitted(base, pieces)[2] != losses
 

@@ -8,6 +8,7 @@ This is not in the paper, whose encoder has a trained head.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import torch
@@ -32,26 +33,30 @@ def fit_head(
     pairs: Sequence[tuple[str, str]],
     settings: TrainSettings,
     *,
+    outputs: tuple[Tensor, Tensor] | None = None,
     progress: Progress = no_progress,
 ) -> list[float]:
     """Fit transform and bias of the head, in place, to the loss of the objective; encoder and decoder stay fixed.
 
     The fit takes ``head_steps`` steps of 256 pairs of query and passage with Adam; the rate falls linearly from 2e-3.
-    Two vectors per pair are kept in memory. The result is the mean loss over the pairs of each step.
+    Two vectors per pair are kept in memory: `outputs`, if given, are the `first_outputs` of the queries and of the
+    passages. The result is the mean loss over the pairs of each step.
     """
     kept_terms = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
     device = next(network.parameters()).device
     kept = torch.from_numpy(kept_terms).to(device)
     queries = [pieces(query) for query, _ in pairs]
     passages = [pieces(passage) for _, passage in pairs]
-    special = pieces.special
+    of_queries, of_passages = outputs or (None, None)
     sides = []
     if settings.reads_passages:
-        inputs = (passages, special.document, settings.document_length)
-        sides.append((_first_outputs(network, pieces, *inputs, settings, progress), queries))
+        if of_passages is None:
+            of_passages = first_outputs(network, pieces, passages, "passages", settings, progress=progress)
+        sides.append((of_passages, queries))
     if settings.reads_queries:
-        inputs = (queries, special.query, settings.query_length)
-        sides.append((_first_outputs(network, pieces, *inputs, settings, progress), passages))
+        if of_queries is None:
+            of_queries = first_outputs(network, pieces, queries, "queries", settings, progress=progress)
+        sides.append((of_queries, passages))
     optimizer = torch.optim.Adam(network.head_parameters(), lr=_RATE)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.02, settings.head_steps)
     decoder = output_layer(network.pretrained).weight
@@ -110,17 +115,23 @@ def set_prior_bias(
 
 
 @torch.no_grad()
-def _first_outputs(
+def first_outputs(
     network: TildeNetwork,
     pieces: Pieces,
     rows: Sequence[Ids],
-    marker: int,
-    length: int,
+    side: Literal["queries", "passages"],
     settings: TrainSettings,
-    progress: Progress,
+    *,
+    progress: Progress = no_progress,
 ) -> Tensor:
-    """Return the encoder's outputs at position 0, of shape (n, h), in evaluation mode."""
+    """Return the encoder's outputs at position 0 of queries or passages, of shape (n, h), in evaluation mode."""
     network.eval()
+    special = pieces.special
+    marker, length = (
+        (special.query, settings.query_length)
+        if side == "queries"
+        else (special.document, settings.document_length)
+    )
     device = next(network.parameters()).device
     outputs = torch.empty((len(rows), network.config.hidden_size))
     order = np.argsort([len(row) for row in rows], kind="stable")
