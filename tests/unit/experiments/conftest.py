@@ -18,7 +18,7 @@ from termwise.vectors import TermVectors
 
 ROOT = Path(__file__).resolve().parents[3]
 EXPERIMENTS = ROOT / "experiments"
-FOLDERS = ("zero_shot", "tilde_tables", "shipped_models", "model1_tables", "by_example", "scale")
+FOLDERS = ("zero_shot", "tilde_tables", "shipped_models", "model1_tables", "by_example", "scale", "rerankers")
 
 WORDS = ("merge", "sort", "list", "cat", "dog", "read", "file", "heap", "queue", "wing", "flow", "heat")
 
