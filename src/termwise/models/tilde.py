@@ -41,7 +41,7 @@ from termwise.fixes import Fix
 from termwise.models.base import NetworkModel
 from termwise.models.checks import KEEP, WINDOWS, Range
 
-DEFAULT_KEEP = 256
+DEFAULT_KEEP = 512
 """Default number of weights of a document in the compact form."""
 
 
@@ -56,7 +56,7 @@ class Tilde(NetworkModel):
     form : {"compact", "exact"}, optional
         Contents of the rows, see the table of the module.
     keep : int, optional
-        Largest number of weights of a document in the compact form, 1 or more; 256 by default. Not for the exact form.
+        Largest number of weights of a document in the compact form, 1 or more; 512 by default. Not for the exact form.
     length : int, optional
         Pieces of a window, including the two special tokens; by default the length of the encoder.
     overlap : int, optional

@@ -717,9 +717,9 @@ def test_an_encoder_with_other_settings_is_refused(tmp_path):
         "splade": SpladeDoc(encoder=str(splade)),
     }
     others = [
-        ("tilde", {"keep": 3}, {"keep": ("3", "256")}),
+        ("tilde", {"keep": 3}, {"keep": ("3", "512")}),
         ("tilde", {"side": "query", "overlap": 2}, {"side": ("query", "document"), "overlap": ("2", "1")}),
-        ("tilde", {"form": "exact", "keep": None}, {"form": ("exact", "compact"), "keep": ("None", "256")}),
+        ("tilde", {"form": "exact", "keep": None}, {"form": ("exact", "compact"), "keep": ("None", "512")}),
         ("v2", {"length": 6, "overlap": 1}, {"length": ("6", "10")}),
         ("v2", {"expansion_terms": 1}, {"expansion_terms": ("1", "2")}),
         ("v2", {"counting": "raw"}, {"counting": ("raw", "new")}),
@@ -751,7 +751,7 @@ def test_a_setting_equal_to_the_encoder_is_accepted(tmp_path):
     documents = [Document("a", "merge"), Document("b", "sort")]
     path = tiny.make_folder(tmp_path / "e", "tilde", tiny.square({}), floors=[-9.0] * len(tiny.PIECES))
     encoder = open_document_encoder(Tilde(encoder=str(path)))
-    model = Tilde(encoder=str(path), keep=256, length=10)
+    model = Tilde(encoder=str(path), keep=512, length=10)
     assert (
         len(build_index(documents, tmp_path / "i", model=model, options=BuildOptions(encoder=encoder)).index)
         == 2
