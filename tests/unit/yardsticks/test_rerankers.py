@@ -287,8 +287,10 @@ def test_a_scorer_is_opened_with_another_configuration(base, analyzer, tmp_path)
     assert both == pytest.approx(0.25 * query + 0.75 * document, rel=1e-4)
     with pytest.raises(ParameterError, match="alpha"):
         read_scorer_folder(tmp_path / "qlm", reading={"alpha": "2"})
-    with pytest.raises(UnknownNameError):
+    with pytest.raises(UnknownNameError, match="setting of the network"):
         open_scorer(f"{tmp_path / 'qlm'},projection=3", context)
+    with pytest.raises(UnknownNameError, match="training setting"):
+        network.settings_type.parse({"projection": "3"})
 
 
 def test_a_tied_decoder_is_stored_once(base, analyzer, tmp_path):

@@ -85,7 +85,7 @@ class BertModel1Config(Reading):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BertModel1Settings(BertModel1Config, TrainingSettings):
+class BertModel1Settings(TrainingSettings, BertModel1Config):
     """Settings of the training of BERT-Model1: those of `BertModel1Config` and of `TrainingSettings`."""
 
     ranges = MappingProxyType({**BertModel1Config.ranges, **TrainingSettings.ranges})

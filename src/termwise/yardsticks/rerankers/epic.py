@@ -44,7 +44,7 @@ class EpicReading(Reading):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EpicSettings(EpicReading, TrainingSettings):
+class EpicSettings(TrainingSettings, EpicReading):
     """Settings of the training of EPIC: those of `EpicReading` and of `TrainingSettings`."""
 
     ranges = MappingProxyType({**EpicReading.ranges, **TrainingSettings.ranges})

@@ -51,7 +51,7 @@ class LikelihoodConfig(Reading):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LikelihoodSettings(LikelihoodConfig, TrainingSettings):
+class LikelihoodSettings(TrainingSettings, LikelihoodConfig):
     """Settings of the training: those of `LikelihoodConfig` and of `TrainingSettings`."""
 
     ranges = MappingProxyType({**LikelihoodConfig.ranges, **TrainingSettings.ranges})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from types import MappingProxyType
-from typing import Literal
+from typing import ClassVar, Literal
 
 from termwise.fast_dataclass import dataclass
 from termwise.settings import MOST_EPOCHS, TypedSettings
@@ -39,6 +39,7 @@ class Reading(TypedSettings):
     chunk_length: int = 477
     document_length: int = 1431
 
+    called: ClassVar[str] = "setting of the network"
     ranges = MappingProxyType(dict.fromkeys(("query_length", "chunk_length"), (1.0, math.inf)))
 
     @property
@@ -119,6 +120,7 @@ class TrainingSettings(LoopSettings):
     take: Take = "best"
     workers: int = 0
 
+    called: ClassVar[str] = "training setting"
     ranges = MappingProxyType(
         {
             **LoopSettings.ranges,
@@ -133,7 +135,7 @@ class TrainingSettings(LoopSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RerankerSettings(Reading, TrainingSettings):
+class RerankerSettings(TrainingSettings, Reading):
     """Settings of a kind without settings of its own: those of `Reading` and `TrainingSettings`."""
 
     ranges = MappingProxyType({**Reading.ranges, **TrainingSettings.ranges})
