@@ -51,11 +51,13 @@ def line_chart(
         up = (value - low) / (high - low)
         return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
 
+    longest = max(map(len, (*lines, *(levels or ()))))
+    wide = max(WIDTH, WIDTH - RIGHT + 45 + 7 * longest)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {HEIGHT}" role="img" '
         f'font-family="sans-serif" font-size="12">',
         f"<title>{escape(title)}</title>",
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+        f'<rect width="{wide}" height="{HEIGHT}" fill="white"/>',
         f'<text x="{LEFT}" y="22" font-size="15">{escape(title)}</text>',
     ]
     ticks = sorted({point for points in lines.values() for point, _ in points}) if logarithmic else None

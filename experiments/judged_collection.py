@@ -18,6 +18,12 @@ from termwise.records import Document, Qrel, Query, Ranking, Run
 
 PREFIX = "ir_datasets:"
 
+LAYOUTS = (
+    ("corpus.jsonl", "queries.jsonl", "qrels/{}.tsv"),
+    ("docs.jsonl", "queries.tsv", "qrels.{}.txt"),
+)
+"""Documents, queries, and judgments of a split, in BEIR folders and in folders of TREC passages."""
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -46,7 +52,7 @@ class Judged:
     name : str
         Name in tables.
     source : str or Path
-        BEIR folder, or ``ir_datasets:NAME``.
+        BEIR folder, folder of TREC passages (see `LAYOUTS`), or ``ir_datasets:NAME``.
     documents : Collection
         Documents, read again for each index.
     queries : list of Query
@@ -69,7 +75,7 @@ class Judged:
 
     @classmethod
     def read(cls, name: str, data: str | Path, split: str) -> Judged:
-        """Read a BEIR folder, or a dataset of ir_datasets, whose name includes its split.
+        """Read a folder, or a dataset of ir_datasets, whose name includes its split.
 
         Raises
         ------
@@ -82,8 +88,7 @@ class Judged:
             queries = _judged(read_queries(spec), qrels)
             return cls(name, data, open_collection(spec), queries, qrels, {}, {})
         folder = Path(data)
-        corpus, asked = (_either(folder, file) for file in ("corpus.jsonl", "queries.jsonl"))
-        judgments = _either(folder / "qrels", f"{split}.tsv")
+        corpus, asked, judgments = _files(folder, split)
         missing = [path for path in (corpus, asked, judgments) if not path.is_file()]
         if missing:
             raise MissingFileError(
@@ -176,10 +181,14 @@ def documents_folder(work: Path, data: str | Path) -> Path:
         ir_datasets = record.need("ir_datasets", "ir_datasets", "datasets of that name")
         documents = ir_datasets.docs_parent_id(str(data).removeprefix(PREFIX))
         return work / re.sub(r"[^\w-]+", "-", f"ir_datasets-{documents}")
-    corpus = next(
-        Path(data) / name for name in ("corpus.jsonl", "corpus.jsonl.gz") if (Path(data) / name).is_file()
-    )
+    corpus = _files(Path(data), "")[0]
     return work / f"{Path(data).name}-{record.file_hash(corpus)[:8]}"
+
+
+def _files(folder: Path, split: str) -> tuple[Path, Path, Path]:
+    """Return the paths of documents, queries and judgments in the layout of a folder."""
+    beir, passages = (tuple(_either(folder, name.format(split)) for name in layout) for layout in LAYOUTS)
+    return passages if passages[0].is_file() else beir
 
 
 def _either(folder: Path, name: str) -> Path:

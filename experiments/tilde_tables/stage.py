@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
@@ -11,20 +11,24 @@ from typing import Any, Literal, TypeVar, cast
 import numpy as np
 import record
 from doctquery import Expanded, QuestionMaker, Questions
-from indexes import Built, index_counts, index_encoded
+from indexes import Built, Quantiser, index_counts, index_encoded
 from judged_collection import PREFIX, Judged, documents_folder, with_tail
 
-from termwise.collection import Collection
+from termwise.collection import Collection, read_run
 from termwise.encode import EncoderFolder, open_query_encoder
 from termwise.errors import ParameterError, UnknownNameError
-from termwise.models import Tilde
+from termwise.indexing.recipes import RECIPES
+from termwise.models import NetworkModel, Tilde, TildeV2, make_model
 from termwise.records import Query, Run
+from termwise.search import Searcher
+from termwise.search.candidates import CandidateRanker
 from termwise.search.query_document_likelihood import (
     QueryDocumentLikelihood,
     QueryLikelihoods,
     StoredQueryVectors,
 )
 from termwise.search.timed_run import TimedRun
+from termwise.text import Analyzer
 
 Precision = Literal["float32", "int8"]
 First = Literal["bm25", "doctquery"]
@@ -83,6 +87,8 @@ class Stage:
         Folder of the T5 of docTquery.
     questions : int
         Questions that it generates per document.
+    candidates : Run, optional
+        First stage in place of BM25.
     """
 
     def __init__(
@@ -98,6 +104,7 @@ class Stage:
         precision: Precision | None = None,
         question_maker: Path | None = None,
         questions: int = 40,
+        candidates: Run | None = None,
     ) -> None:
         if encode not in ENCODE:
             raise UnknownNameError.of("way to encode", encode, ENCODE)
@@ -111,12 +118,18 @@ class Stage:
         self._precision = precision
         self._question_maker = question_maker
         self._questions = questions
+        self._candidates = candidates
         self._kept: dict[tuple[object, ...], object] = {}
 
     @property
     def makes_questions(self) -> bool:
         """Whether documents can be expanded with questions."""
         return self._question_maker is not None
+
+    @property
+    def timed_first(self) -> bool:
+        """Whether BM25 runs here, so that its time is known."""
+        return self._candidates is None
 
     @property
     def by_example(self) -> bool:
@@ -128,9 +141,9 @@ class Stage:
         """Numbers of documents and of encoded documents, and the latency measurement, for the result file."""
         documents, _ = self._encoded_documents()
         return {
-            "documents": self._bm25("bm25").documents,
+            "documents": self._documents,
             "networks read": self._which,
-            "documents read": documents.length or self._bm25("bm25").documents,
+            "documents read": documents.length or self._documents,
             "timing": asdict(self._timing),
         }
 
@@ -162,34 +175,62 @@ class Stage:
     def index(self, encoder: str, form: str) -> Built:
         """Build or open the index of TILDE."""
         chosen = self.form(form)
-
-        def make() -> Built:
-            documents, folder = self._encoded_documents()
-            return index_encoded(
-                documents,
-                folder / f"tilde-{_digest(EncoderFolder.open(encoder).id, chosen)}",
-                model=Tilde(encoder=encoder, form=chosen),  # type: ignore[arg-type]
-                threads=self._threads,
-                precision=self._precision,
-                reuse=True,
-            )
-
-        return self._once(("tilde", encoder, chosen), make)
+        return self._encoded(Tilde(encoder=encoder, form=chosen), chosen)  # type: ignore[arg-type]
 
     def query_likelihood(
         self, encoder: str, form: str, first: First = "bm25", depth: int | None = None
     ) -> TimedRun:
         """Re-rank by ln P(q|d); see `likelihoods`."""
+        key = ("ql", encoder, form, first, depth)
+        return self._once(key, lambda: self._re_ranked(self.index(encoder, form).searcher, first, depth))
 
-        def make() -> TimedRun:
-            searcher = self.index(encoder, form).searcher
-            candidates = self._head(first, depth)
-            timed = self._timed(
-                lambda queries: searcher.timed_run(queries, k=self._depth, candidates=candidates)
+    def tildev2(self, encoder: str, first: First = "bm25", depth: int | None = None) -> TimedRun:
+        """Re-rank by the weights of TILDEv2."""
+        return self._re_ranked(self._encoded(TildeV2(encoder=encoder)).searcher, first, depth)
+
+    def mixture(
+        self, name: str, encoders: Mapping[str, str], first: First = "bm25", depth: int | None = None
+    ) -> TimedRun:
+        """Re-rank with a mixture of ``termwise index --model``; BM25 counts the encoded documents."""
+        recipe = RECIPES[name]
+        parts = {}
+        for part in recipe.parts:
+            if part.model == "bm25":
+                parts[part.name] = self._counted("bm25", "english", part.settings, part.name)
+            else:
+                encoder = encoders[part.settings.get("encoder", part.model)]
+                model = make_model(part.model, {**part.settings, "encoder": encoder})
+                assert isinstance(model, NetworkModel)
+                parts[part.name] = self._encoded(model, part.name)
+        searcher = Searcher.mix(
+            {part: built.searcher for part, built in parts.items()},
+            [part.weight for part in recipe.parts],
+            depth=recipe.depth,
+            feedback=recipe.feedback,
+            only_scoring=[part.name for part in recipe.parts if not part.retrieves],
+        )
+        return self._re_ranked(searcher, first, depth)
+
+    def _re_ranked(self, searcher: Searcher | CandidateRanker, first: First, depth: int | None) -> TimedRun:
+        candidates = self._head(first, depth)
+        timed = self._timed(lambda queries: searcher.timed_run(queries, k=self._depth, candidates=candidates))
+        return replace(timed, run=with_tail(timed.run, self.first(first).run))
+
+    def _encoded(self, model: NetworkModel, *key: str) -> Built:
+        """Build or open the index of a network."""
+
+        def make() -> Built:
+            documents, folder = self._encoded_documents()
+            return index_encoded(
+                documents,
+                folder / f"{model.name}-{_digest(EncoderFolder.open(model.encoder).id, *key)}",
+                model=model,
+                threads=self._threads,
+                precision=self._precision,
+                reuse=True,
             )
-            return replace(timed, run=with_tail(timed.run, self.first(first).run))
 
-        return self._once(("ql", encoder, form, first, depth), make)
+        return self._once((model, *key), make)
 
     def likelihoods(
         self,
@@ -236,11 +277,7 @@ class Stage:
                 query_encoder=reader,
                 examples=examples,
             )
-            candidates = self._head(first, depth)
-            timed = self._timed(
-                lambda queries: ranker.timed_run(queries, candidates=candidates, k=self._depth)
-            )
-            return replace(timed, run=with_tail(timed.run, self.first(first).run))
+            return self._re_ranked(ranker, first, depth)
 
         return self._once(("qdl", encoder, query_encoder, alpha, form, first, depth, stored), make)
 
@@ -287,6 +324,9 @@ class Stage:
         return run if depth is None else self.judged.without_seeds(run, depth)
 
     def _first(self, name: First) -> TimedRun:
+        if name == "bm25" and self._candidates is not None:
+            untimed = np.zeros(0)
+            return TimedRun(self.judged.without_seeds(self._candidates, self._depth), untimed, untimed)
         searcher = self._bm25(name).searcher
         k = self._depth + self.judged.deepest
         timed = self._timed(lambda queries: searcher.timed_run(queries, k=k, name=name))
@@ -320,29 +360,44 @@ class Stage:
 
     def _shares(self, encoder: str) -> Built:
         """Build or open the index of the share of each term in each document, with the vocabulary of an encoder."""
-        folder = EncoderFolder.open(encoder)
+        analyzer = EncoderFolder.open(encoder).query_analyzer
+        return self._counted("ml", analyzer, {}, _digest(analyzer.spec.fingerprint), "float32")
+
+    def _counted(
+        self,
+        model: str,
+        analyzer: str | Analyzer,
+        settings: Mapping[str, str],
+        key: str,
+        quantiser: Quantiser = "uint8",
+    ) -> Built:
+        """Build or open an index of the encoded documents without a network."""
 
         def make() -> Built:
-            documents, place = self._encoded_documents()
-            analyzer = folder.query_analyzer
+            documents, folder = self._encoded_documents()
             return index_counts(
                 documents,
-                place / f"ml-{_digest(analyzer.spec.fingerprint)}",
-                model="ml",
-                settings={},
+                folder / f"{model}-{key}",
+                model=model,
+                settings=settings,
                 analyzer=analyzer,
-                quantiser="float32",
+                quantiser=quantiser,
                 threads=self._threads,
                 reuse=True,
             )
 
-        return self._once(("ml", folder.query_analyzer.spec.fingerprint), make)
+        return self._once(("counted", model, key), make)
+
+    @property
+    def _documents(self) -> int:
+        return self.judged.documents.length or self._bm25("bm25").documents
 
     @property
     def _which(self) -> str:
         if self._encode != "auto":
             return self._encode
-        return "all" if self._bm25("bm25").documents <= self._limits.read else "candidates"
+        few = self._candidates is None and self._documents <= self._limits.read
+        return "all" if few else "candidates"
 
     def _encoded_documents(self) -> tuple[Collection, Path]:
         """Return the documents that networks encode, and the folder of their indexes."""
@@ -364,10 +419,28 @@ class Stage:
         return cast(T, self._kept[key])
 
 
-def open_stage(data: str, split: str, root: Path, work: Path, **settings: Any) -> Stage:
-    """Open a dataset below a folder of collections, at a path or in ir_datasets; see `Stage` for the settings."""
+def open_stage(
+    data: str, split: str, root: Path, work: Path, *, candidates: Sequence[Path] = (), **settings: Any
+) -> Stage:
+    """Open a dataset below a folder of collections, at a path or in ir_datasets; see `Stage` for the settings.
+
+    The rankings of `candidates`, runs of one or several datasets, are the first stage of their queries.
+    """
     name, source = dataset(data, split, root)
-    return Stage(Judged.read(name, source, split), documents_folder(work, source), **settings)
+    judged = Judged.read(name, source, split)
+    given = None
+    if candidates:
+        rankings = {ranking.query_id: ranking for path in candidates for ranking in read_run(path)}
+        given = Run([rankings[one.query_id] for one in judged.queries if one.query_id in rankings], "bm25")
+        if not len(given):
+            raise ParameterError(
+                "the candidates are of other queries",
+                facts=[("dataset", name), ("runs", ", ".join(map(str, candidates)))],
+            )
+        judged = replace(
+            judged, data=judged.data | {path.name: record.file_hash(path) for path in candidates}
+        )
+    return Stage(judged, documents_folder(work, source), candidates=given, **settings)
 
 
 def dataset(data: str, split: str, root: Path) -> tuple[str, str | Path]:

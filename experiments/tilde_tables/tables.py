@@ -4,11 +4,15 @@ Question
     Do the findings of the paper hold for networks trained here: query likelihood improves on BM25, the mixture with
     document likelihood a little more, and document likelihood alone is poor?
 Plans
-    ``table2.toml``, ``table3.toml``, ``figure2.toml``, ``by_example.toml``: datasets, rows, encoders by name.
+    ``table2.toml``, ``table3.toml``, ``figure2.toml``, ``by_example.toml``, ``trec_dl.toml``: datasets, rows or a sweep
+    over the share of the query likelihood, encoders by name.
 Run
     ``tables.py run FILE --work WORK --encoder NAME=FOLDER``; ``--models FOLDER`` adds the encoders in its folders.
     ``--data`` (repeatable) replaces the datasets of the plan; ``ir_datasets:ID`` is one. Rows without their encoder
     or T5 (``--t5``) stay blank with a note.
+Candidates
+    ``--candidates RUN`` (repeatable), or ``candidates`` of a dataset in the plan, replaces BM25 by a run of TREC, for
+    example the first 1,000 of another engine. BM25 is then no longer timed, and networks encode the candidates.
 Large collections
     With ``encode = "auto"``, networks encode all documents up to ``[limits] read``, and above only the candidates of
     the first stages. Rows with ``form = "auto"`` have the exact form up to ``[limits] exact`` encoded documents, and
@@ -40,13 +44,14 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import record  # noqa: E402
 from charts import line_chart  # noqa: E402
-from stage import ENCODE, Limits, Stage, Timing, open_stage  # noqa: E402
+from stage import ENCODE, Limits, Stage, Timing, dataset, open_stage  # noqa: E402
 from train_command import run_train_command  # noqa: E402
 
 from termwise.encode import EncoderFolder, shipped_encoders  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError, UnknownNameError  # noqa: E402
 from termwise.evaluate import Latency  # noqa: E402
 from termwise.fusion import interpolate  # noqa: E402
+from termwise.indexing.recipes import RECIPES  # noqa: E402
 from termwise.records import Run  # noqa: E402
 
 PACKAGES = ("termwise", "numpy", "numba", "onnxruntime", "tokenizers", "ir-measures", "ir-datasets")
@@ -60,11 +65,17 @@ def run(plan: Mapping[str, Any], arguments: argparse.Namespace) -> None:
     results: dict[str, Any] = {}
     hashes = {}
     for entry in given:
+        candidates = arguments.candidates
+        if not candidates and "candidates" in entry:
+            split = entry.get("split", "test")
+            folder = Path(dataset(entry["data"], split, arguments.collections)[1])
+            candidates = [folder / entry["candidates"]]
         stage = open_stage(
             entry["data"],
             entry.get("split", "test"),
             arguments.collections,
             arguments.work,
+            candidates=candidates,
             depth=plan["depth"],
             encode=arguments.encode or plan["encode"],
             limits=Limits(**plan["limits"]),
@@ -74,7 +85,9 @@ def run(plan: Mapping[str, Any], arguments: argparse.Namespace) -> None:
             question_maker=arguments.t5,
             questions=plan.get("questions", 40),
         )
-        measured = sweep(plan, stage, encoders) if "sweep" in plan else table(plan, stage, encoders)
+        measured = table(plan, stage, encoders) if "rows" in plan else {}
+        if "sweep" in plan:
+            measured |= sweep(plan, stage, encoders)
         name = stage.judged.name
         results[name] = measured | stage.facts
         hashes[name] = stage.judged.data
@@ -88,11 +101,11 @@ def run(plan: Mapping[str, Any], arguments: argparse.Namespace) -> None:
         "provenance": provenance | {"seconds": record.seconds()},
     }
     name = plan["name"] if not arguments.data else f"{plan['name']}_{_slug(list(results))}"
+    parts = _table_parts(result) if "rows" in plan else [f"# {plan['title']}"]
     if "sweep" in plan:
-        _write_sweep(result, arguments.out, name)
-        record.save(result, _sweep_page(result, name), arguments.out, name)
-    else:
-        record.save(result, _table_page(result), arguments.out, name)
+        parts += _sweep_parts(result, name, _write_sweep(result, arguments.out, name))
+    page = "\n\n".join([*(part for part in parts if part), record.about(dict(result))])
+    record.save(result, page, arguments.out, name)
 
 
 def _slug(names: Sequence[str]) -> str:
@@ -184,12 +197,14 @@ def _row(row: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) -> t
     first = row.get("first", "bm25")
     depth = row.get("depth")
     began = stage.first(first)
-    firstly = asdict(Latency.of(began.encoding, began.scoring).total)
+    firstly: dict[str, Any] = {}
+    if first != "bm25" or stage.timed_first:
+        firstly = {"first stage": asdict(Latency.of(began.encoding, began.scoring).total)}
     score = row.get("score", "none")
     if score == "none":
-        return Run(began.run, row["name"]), {"first stage": firstly}
+        return Run(began.run, row["name"]), firstly
     encoder = encoders[row["encoder"]] if "encoder" in row else None
-    reader = encoders[row.get("query_encoder", row.get("encoder"))]
+    reader = encoders.get(row.get("query_encoder", row.get("encoder")), "")
     form, stored = row.get("form", "compact"), row.get("stored")
     if score == "ql" and encoder is not None:
         timed = stage.query_likelihood(encoder, form, first, depth=depth)
@@ -197,17 +212,24 @@ def _row(row: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) -> t
         timed = stage.likelihoods(None, reader, 0.0, form, first, depth=depth, stored=stored)
     elif score == "qdl" and encoder is not None:
         timed = stage.likelihoods(encoder, reader, row["alpha"], form, first, depth=depth, stored=stored)
+    elif score == "tildev2" and encoder is not None:
+        timed = stage.tildev2(encoder, first, depth)
+    elif score in RECIPES:
+        timed = stage.mixture(score, encoders, first, depth)
     else:
-        raise UnknownNameError.of("score", score, ("none", "ql", "dl", "qdl"))
+        raise UnknownNameError.of("score", score, ("none", "ql", "dl", "qdl", "tildev2", *RECIPES))
     latency = Latency.of(timed.encoding, timed.scoring)
-    return Run(timed.run, row["name"]), {
-        "first stage": firstly,
+    run = timed.run
+    if "first_share" in row:
+        run = interpolate(began.run, run, alpha=row["first_share"], missing="drop")
+    return Run(run, row["name"]), {
+        **firstly,
         "query encoding": asdict(latency.encoding),
         "re-ranking": asdict(latency.scoring),
     }
 
 
-def _table_page(result: Mapping[str, Any]) -> str:
+def _table_parts(result: Mapping[str, Any]) -> list[str]:
     plan = result["config"]
     main, latency = plan["measures"][0], plan["latency"]
     parts = [
@@ -239,12 +261,12 @@ def _table_page(result: Mapping[str, Any]) -> str:
             and "compact" in (row.get("form"), row.get("stored"))
         ]
         parts += ["\n".join(notes)] if notes else []
-    return "\n\n".join([*(part for part in parts if part), record.about(dict(result))])
+    return parts
 
 
 def _encoder_list(result: Mapping[str, Any]) -> str:
     plan = result["config"]
-    rows = plan.get("rows", [plan.get("sweep", {})])
+    rows = [*plan.get("rows", []), plan.get("sweep", {})]
     named = dict.fromkeys(row[part] for row in rows for part in ("encoder", "query_encoder") if part in row)
     lines = []
     for name in named:
@@ -321,7 +343,8 @@ def sweep(plan: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) ->
     }
 
 
-def _write_sweep(result: Mapping[str, Any], out: Path, name: str) -> None:
+def _write_sweep(result: Mapping[str, Any], out: Path, name: str) -> dict[str, str]:
+    """Write the points and a figure of each measure, and return the files of the figures."""
     plan = result["config"]
     out.mkdir(parents=True, exist_ok=True)
     lines = ["dataset,alpha,measure,value,low,high"]
@@ -332,31 +355,36 @@ def _write_sweep(result: Mapping[str, Any], out: Path, name: str) -> None:
                 value = point["measures"][measure]
                 lines.append(f"{dataset_name},{point['alpha']},{measure},{value:.6f},{low:.6f},{high:.6f}")
     (out / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    main = plan["measures"][0]
-    chart = line_chart(
-        {
-            dataset_name: [(point["alpha"], point["measures"][main]) for point in entry["points"]]
-            for dataset_name, entry in result["datasets"].items()
-        },
-        title=plan["title"],
-        x="α, share of the query likelihood",
-        y=main,
-        levels={
-            f"BM25, {dataset_name}": entry["bm25"][main] for dataset_name, entry in result["datasets"].items()
-        },
-    )
-    (out / f"{name}.svg").write_text(chart, encoding="utf-8")
+    datasets, files = result["datasets"], {}
+    for measure in plan["sweep"].get("figures", plan["measures"][:1]):
+        files[measure] = f"{name}_{_slug([measure])}.svg" if files else f"{name}.svg"
+        chart = line_chart(
+            {
+                dataset_name: [(point["alpha"], point["measures"][measure]) for point in entry["points"]]
+                for dataset_name, entry in datasets.items()
+            },
+            title=plan["title"],
+            x="α, share of the query likelihood",
+            y=measure,
+            levels={
+                f"BM25, {dataset_name}": entry["bm25"][measure] for dataset_name, entry in datasets.items()
+            },
+        )
+        (out / files[measure]).write_text(chart, encoding="utf-8")
+    return files
 
 
-def _sweep_page(result: Mapping[str, Any], name: str) -> str:
+def _sweep_parts(result: Mapping[str, Any], name: str, figures: Mapping[str, str]) -> list[str]:
     plan = result["config"]
+    whole = "rows" not in plan
     parts = [
-        f"# {plan['title']}",
-        f"After {plan['source']}. Made by `experiments/tilde_tables/tables.py`; all points with intervals are in "
-        f"[{name}.csv]({name}.csv). A document likelihood is the mean over all tokens of a document; the reference "
-        "truncates documents at 512.",
-        _encoder_list(result),
-        f"![{plan['title']}]({name}.svg)",
+        f"After {plan['source']}. Made by `experiments/tilde_tables/tables.py`. A document likelihood is the mean over "
+        "all tokens of a document; the reference truncates documents at 512."
+        if whole
+        else "## Shares of the query likelihood",
+        f"All points with intervals are in [{name}.csv]({name}.csv).",
+        _encoder_list(result) if whole else "",
+        *(f"![{plan['title']}, {measure}]({file})" for measure, file in figures.items()),
     ]
     for dataset_name, entry in result["datasets"].items():
         rows = [
@@ -370,8 +398,8 @@ def _sweep_page(result: Mapping[str, Any], name: str) -> str:
         rows.append(["BM25", *(record.number(entry["bm25"][measure]) for measure in entry["measures"]), ""])
         head = ("α", *entry["measures"], f"95 % of {plan['measures'][0]}")
         sizes = f"{_sizes(entry)}; {entry['form']} form."
-        parts += [f"## {dataset_name}", sizes, record.table(head, rows)]
-    return "\n\n".join([*(part for part in parts if part), record.about(dict(result))])
+        parts += [f"{'##' if whole else '###'} {dataset_name}", sizes, record.table(head, rows)]
+    return parts
 
 
 # --- training ---------------------------------------------------------------------------------------------------
@@ -417,7 +445,7 @@ def main(given: Sequence[str] | None = None) -> None:
     """Run the plan, or train its networks."""
     parser = record.parser(__doc__, "collections", "out", "precision", "threads")
     parser.add_argument("what", choices=("run", "train"))
-    parser.add_argument("file", type=Path, help="table2.toml, table3.toml, figure2.toml or by_example.toml")
+    parser.add_argument("file", type=Path, help="plan, such as table2.toml")
     parser.add_argument(
         "--work", type=Path, default=Path("tilde_tables.work"), help="work folder, kept between runs"
     )
@@ -425,6 +453,9 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--models", type=Path, metavar="FOLDER", help="folder of encoder folders")
     parser.add_argument(
         "--data", action="append", default=[], metavar="DATA", help="datasets in place of those of the plan"
+    )
+    parser.add_argument(
+        "--candidates", action="append", type=Path, default=[], metavar="RUN", help="run in place of BM25"
     )
     parser.add_argument("--split", default="test", help="split of the datasets of --data")
     parser.add_argument("--encode", choices=ENCODE, help="documents that networks encode")

@@ -53,6 +53,31 @@ def command(
             "colbert:DIR, epic:DIR or ance:DIR; needs an index with --store-text.",
         ),
     ] = None,
+    query_encoder: Annotated[
+        str | None,
+        option(
+            "--query-encoder NAME|DIR",
+            "Mix the query likelihood of an index of tilde with the document likelihood: one pass of this encoder of "
+            "kind tilde for each query; needs --documents.",
+        ),
+    ] = None,
+    documents: Annotated[
+        Path | None,
+        option(
+            "--documents DIR",
+            "With --query-encoder: index of the same documents, built with --model ml --analyzer wordpiece-clean "
+            "--float.",
+        ),
+    ] = None,
+    alpha: Annotated[
+        float | None,
+        option(
+            "--alpha A",
+            "With --query-encoder: weight of the query likelihood, 0 to 1.  [default: 0.5]",
+            min=0,
+            max=1,
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None, option("--set NAME=VALUE", "With --table: a parameter of model1; repeatable.")
     ] = None,
@@ -74,16 +99,29 @@ def command(
     """
     from termwise.collection import read_run, write_run
 
-    scorer_path = [Path(scorer)] if scorer is not None and path_exists(Path(scorer)) else []
-    inputs = [run, queries, folder, tuned, *scorer_path, *table_places(table)]
+    networks = [
+        Path(name) for name in (scorer, query_encoder) if name is not None and path_exists(Path(name))
+    ]
+    inputs = [run, queries, folder, tuned, documents, *networks, *table_places(table)]
     refuse_overwriting([output], inputs, overwrite=overwrite)
     column = choice("--separator", separator, ("space", "tab"))
-    if scorer is None:
-        timed_run = _index_ranker(folder, table, settings, tuned, threads, feedback=not no_feedback)
-    else:
-        given = {"--table": table, "--set": settings, "--settings": tuned, "--threads": threads}
+    index_options = {"--table": table, "--set": settings, "--settings": tuned}
+    likelihood_options = {"--documents": documents, "--alpha": alpha}
+    if scorer is not None:
+        given = {
+            "--query-encoder": query_encoder,
+            "--threads": threads,
+            **index_options,
+            **likelihood_options,
+        }
         refuse_options(given, "with --scorer")
         timed_run = _text_ranker(folder, scorer)
+    elif query_encoder is not None:
+        refuse_options(index_options, "with --query-encoder")
+        timed_run = _likelihood_ranker(folder, query_encoder, documents, alpha, threads)
+    else:
+        refuse_options(likelihood_options, "without --query-encoder", "add --query-encoder tilde")
+        timed_run = _index_ranker(folder, table, settings, tuned, threads, feedback=not no_feedback)
     candidates = read_run(run)
     query_list = load_queries(queries)
     with progress_bar() as progress:
@@ -134,6 +172,23 @@ def _index_ranker(
         search=Search(feedback=feedback),
         threads=threads or available_processors(),
     )
+
+
+def _likelihood_ranker(
+    folder: Path, query_encoder: str, documents: Path | None, alpha: float | None, threads: int | None
+) -> Callable[..., TimedRun]:
+    """Return a ranker by query likelihood and document likelihood."""
+    from termwise.encode import open_query_encoder
+    from termwise.index import Index
+    from termwise.search import QueryDocumentLikelihood, Searcher
+    from termwise.search.single_index import SingleIndex
+
+    return QueryDocumentLikelihood(
+        Searcher(SingleIndex(Index.open(folder))),
+        alpha=0.5 if alpha is None else alpha,
+        documents=None if documents is None else Index.open(documents),
+        query_encoder=open_query_encoder(query_encoder, threads=threads or available_processors()),
+    ).timed_run
 
 
 def _text_ranker(folder: Path, scorer: str) -> Callable[..., TimedRun]:

@@ -42,7 +42,7 @@ from termwise.errors import (
     WeightError,
 )
 from termwise.fast_dataclass import dataclass
-from termwise.fixes import Call, Fix
+from termwise.fixes import Call, Fix, Name
 from termwise.index import Index
 from termwise.index.segment import concatenated_ranges
 from termwise.records import Query, Ranking
@@ -300,7 +300,12 @@ def _document_side(documents: Index | None, encoder: QueryLikelihoods | None, al
         raise ParameterError(
             "a document likelihood needs an index of the terms of the documents",
             facts=[("alpha", alpha), ("documents", "none")],
-            fixes=[Fix.sentence("pass the index as documents, built with {}", _build("wordpiece-clean"))],
+            fixes=[
+                Fix(
+                    "pass the index as {}, built with {}",
+                    (Name("documents"), *_build("wordpiece-clean").parts),
+                )
+            ],
         )
     manifest = documents.manifest
     name = manifest.encoder.model.name or None

@@ -212,6 +212,76 @@ def test_queries_without_candidates_are_counted(place, capsys):
     ]
 
 
+@pytest.fixture
+def likelihoods(place, capsys):
+    """Return a function that re-ranks by query and document likelihood, and returns status, scores and errors."""
+    assert index("--set", "form=exact") == 0
+    shares = ["--analyzer", "wordpiece-clean:encoder/vocab.txt", "--float"]
+    assert index(*shares, model="ml", out="ml.tw") == 0
+    (place / "queries.tsv").write_text("q1\tlist\nq2\tthe\n")
+    (place / "first.trec").write_text("".join(f"q{q} Q0 {d} 1 1.0 x\n" for q in (1, 2) for d in "abcde"))
+    capsys.readouterr()
+
+    def call(*options, folder="i.tw"):
+        files = ["--run", "first.trec", "--queries", "queries.tsv", "--out", "o.trec", "--overwrite"]
+        status = run(["rerank", folder, *files, *options])
+        rows = [line.split() for line in (place / "o.trec").read_text().splitlines()] if not status else []
+        return status, {(row[0], row[2]): float(row[4]) for row in rows}, capsys.readouterr().err
+
+    return call
+
+
+NETWORK = ("--query-encoder", "encoder", "--documents", "ml.tw")
+
+
+def test_query_and_document_likelihood_by_hand(likelihoods):
+    def ln(logit):
+        return -np.log1p(np.exp(-logit))
+
+    # The logits of a text are the largest of its pieces and its marker. [DOC] has none; [QRY] has one for dog.
+    query = {"a": 1.5, "b": 0.5, "d": 1.5, "e": 1.5}  # of list, given the document
+    merge, sort, listing = ln(0.0), ln(-8.0), ln(1.5)  # given the query "list"
+    document = {
+        "a": (merge + listing) / 2,
+        "b": sort,
+        "d": (sort + listing + merge) / 3,
+        "e": listing,
+    }
+    for alpha in (0.0, 0.25, 0.5, 1.0):
+        given = () if alpha == 0.5 else ("--alpha", str(alpha))
+        status, scores, _ = likelihoods(*NETWORK, *given)
+        assert status == 0
+        for doc_id in document:
+            expected = alpha * ln(query[doc_id]) + (1 - alpha) * document[doc_id]
+            assert scores["q1", doc_id] == pytest.approx(expected, abs=1e-5)
+        # A document without a kept piece has the smallest likelihood; a query without one scores 0.
+        assert scores["q1", "c"] == pytest.approx(alpha * ln(-8.0) + (1 - alpha) * ln(-8.0), abs=1e-5)
+        assert {scores["q2", doc_id] for doc_id in "abcde"} == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "folder", "status", "said"),
+    [
+        (NETWORK[:2], "i.tw", 2, "--documents"),
+        (NETWORK, "ml.tw", 2, "needs a TILDE index"),
+        ((*NETWORK[:3], "i.tw"), "i.tw", 2, "exact term frequencies"),
+        ((*NETWORK[:3], "words.tw"), "i.tw", 3, "different vocabularies"),
+        (("--query-encoder", "nowhere", *NETWORK[2:]), "i.tw", 3, "no such encoder"),
+        ((*NETWORK, "--alpha", "1.5"), "i.tw", 2, "--alpha"),
+        ((*NETWORK, "--alpha", "nan"), "i.tw", 2, "alpha"),
+        (("--alpha", "0.5"), "i.tw", 2, "--alpha does not apply without --query-encoder"),
+        ((*NETWORK, "--table", "model1"), "i.tw", 2, "--table does not apply with --query-encoder"),
+        ((*NETWORK, "--scorer", "s"), "i.tw", 2, "--query-encoder, --documents do not apply with --scorer"),
+    ],
+)
+def test_likelihoods_that_cannot_be_computed(likelihoods, options, folder, status, said):
+    if "words.tw" in options:
+        assert index("--float", model="ml", out="words.tw") == 0
+    found, _, errors = likelihoods(*options, folder=folder)
+    assert found == status
+    assert said in errors
+
+
 @pytest.mark.parametrize("verb", ["index", "encode"])
 def test_an_interrupted_run_resumes(place, capsys, monkeypatch, verb):
     encode = TildeDocumentEncoder.encode_documents

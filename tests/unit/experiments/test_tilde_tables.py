@@ -267,6 +267,101 @@ def test_a_query_has_the_median_of_its_times(collections, tmp_path):
     assert set(found.scoring.tolist()) == {4.0}
 
 
+@pytest.fixture
+def passages(collections, tmp_path):
+    """Return folders of TREC passages with a run, with the texts, queries and judgments of `collections`."""
+    root = tmp_path / "trec"
+    for name in ("cats", "dogs"):
+        source, folder = collections / name, root / name
+        folder.mkdir(parents=True)
+        (folder / "docs.jsonl").write_text((source / "corpus.jsonl").read_text().replace("_id", "doc_id"))
+        asked = map(json.loads, (source / "queries.jsonl").read_text().splitlines())
+        (folder / "queries.tsv").write_text("".join(f"{one['_id']}\t{one['text']}\n" for one in asked))
+        judged = [line.split() for line in (source / "qrels" / "test.tsv").read_text().splitlines()[1:]]
+        (folder / "qrels.full.txt").write_text("".join(f"{q} 0 {d} {grade}\n" for q, d, grade in judged))
+        lines = [f"q{q} Q0 d{(q + 3 * n) % 50} {n + 1} {9 - n} bm25\n" for q in range(12) for n in range(8)]
+        (folder / "run.bm25.txt").write_text("".join(lines))
+    return root
+
+
+def test_a_given_run_is_re_ranked(run, encoders, lookup_encoder, passages, tmp_path):
+    from judged_collection import Judged
+
+    from termwise.collection import read_run
+
+    file = reduced("trec_dl", tmp_path)
+    plan = file.read_text().replace('split = "test"', 'split = "full"\ncandidates = "run.bm25.txt"')
+    file.write_text(plan)
+    named = encoders | {"lookup": lookup_encoder()}
+    options = [f"--encoder={name}={named[name]}" for name in ("tilde", "lookup")]  # tildev2 as shipped
+    result = run(file, f"--collections={passages}", *options)
+    entry = result["datasets"]["cats/full"]
+    rows = {row["name"]: row for row in entry["rows"]}
+    assert len(rows) == 7
+    assert all("measures" in row for row in rows.values())
+    assert rows["BM25"]["latency, ms"] == {}
+    assert set(rows["BM25 + best"]["latency, ms"]) == {"query encoding", "re-ranking"}
+    assert (entry["networks read"], entry["documents"], entry["queries"]) == ("candidates", 50, 10)
+    judged = Judged.read("cats", passages / "cats", "full")
+    first = read_run(passages / "cats" / "run.bm25.txt")
+    assert rows["BM25"]["measures"] == entry["bm25"]
+    assert entry["bm25"] == pytest.approx(judged.evaluate(first, entry["measures"]).means, rel=1e-5)
+    by_alpha = {point["alpha"]: point["measures"] for point in entry["points"]}
+    assert by_alpha[1.0] == rows["BM25 + TILDE-QL"]["measures"]
+    assert by_alpha[0.5] == pytest.approx(rows["BM25 + TILDE-QDL (α = .5)"]["measures"], rel=1e-5)
+    assert "run.bm25.txt" in result["data"]["cats/full"]
+    out = tmp_path / "out"
+    page = (out / "tilde_trec_dl.md").read_text()
+    assert page.count("# cats/full") == 2  # table and sweep
+    for name in ("tilde_trec_dl.svg", "tilde_trec_dl_AP.svg"):
+        assert name in page
+        assert (out / name).read_text().startswith("<svg")
+
+
+def test_the_share_of_the_first_stage_mixes_z_scores(encoders, passages, tmp_path):
+    from stage import open_stage
+    from tables import _row
+
+    stage = open_stage(
+        "cats", "full", passages, tmp_path / "work", candidates=[passages / "cats" / "run.bm25.txt"]
+    )
+    row = {"name": "mixed", "score": "ql", "encoder": "tilde", "form": "exact", "first_share": 0.4}
+    mixed, _ = _row(row, stage, encoders)
+    one, other = (
+        dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
+        for ranking in (
+            stage.first("bm25").run["q3"],
+            stage.query_likelihood(encoders["tilde"], "exact").run["q3"],
+        )
+    )
+
+    def z(scores):
+        values = np.array(list(scores.values()))
+        return dict(zip(scores, (values - values.mean()) / values.std(), strict=True))
+
+    found = dict(zip(mixed["q3"].doc_ids, mixed["q3"].scores.tolist(), strict=True))
+    assert found == pytest.approx({d: 0.4 * z(one)[d] + 0.6 * z(other)[d] for d in one}, abs=1e-6)
+
+
+def test_candidates_by_option(run, encoders, passages, tmp_path, miniature):
+    file = limited("figure2", tmp_path, read=1000, exact=1000)
+    (tmp_path / "dev.trec").write_text("".join(f"{1000 + q} Q0 {q + 1} 1 2 x\n" for q in range(12)))
+    (tmp_path / "dl.trec").write_text("".join(f"{1000 + q} Q0 {q} 1 2 x\n" for q in range(20, 26)))
+    given = [f"--candidates={tmp_path / name}" for name in ("dev.trec", "dl.trec")]
+    result = run(file, f"--encoder=tilde={encoders['tilde']}", *DATA[:2], *given)
+    dev, dl = result["datasets"].values()
+    assert (dev["networks read"], dev["documents"], dev["documents read"], dl["documents read"]) == (
+        "candidates",
+        80,
+        12,
+        6,
+    )
+    assert dl["bm25"]["RR@10"] == 1
+    assert not (tmp_path / "work" / "ir_datasets-msmarco-passage" / "bm25").exists()
+    with pytest.raises(ParameterError, match="other queries"):
+        run(file, f"--encoder=tilde={encoders['tilde']}", DATA[2], *given)
+
+
 # --- query by example -------------------------------------------------------------------------------------------
 
 
@@ -317,7 +412,7 @@ def test_stored_vectors_rank_as_the_network_on_the_same_text(collections, encode
 def test_plans_name_their_parts(tmp_path):
     from tables import HERE
 
-    for name in ("table2", "table3", "figure2", "by_example"):
+    for name in ("table2", "table3", "figure2", "by_example", "trec_dl"):
         plan = tomllib.loads((HERE / f"{name}.toml").read_text())
         assert plan["name"] == f"tilde_{name}"
         assert plan["datasets"]
