@@ -297,7 +297,7 @@ def test_a_given_run_is_re_ranked(run, encoders, lookup_encoder, passages, tmp_p
     result = run(file, f"--collections={passages}", *options)
     entry = result["datasets"]["cats/full"]
     rows = {row["name"]: row for row in entry["rows"]}
-    assert len(rows) == 7
+    assert len(rows) == 9
     assert all("measures" in row for row in rows.values())
     assert rows["BM25"]["latency, ms"] == {}
     assert set(rows["BM25 + best"]["latency, ms"]) == {"query encoding", "re-ranking"}
