@@ -1,4 +1,4 @@
-"""Training of encoders with ``termwise train`` in a separate process."""
+"""Training of encoders and re-ranking networks with ``termwise train`` in a separate process."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from termwise.errors import CheckFailedError
 def run_train_command(
     kind: str, out: Path, *, options: Sequence[str], settings: Mapping[str, object]
 ) -> None:
-    """Train an encoder, or resume its training.
+    """Train a network, or resume its training.
 
     Parameters
     ----------
     kind : str
-        ``tilde`` or ``tildev2``.
+        Command of ``termwise train``, such as ``tildev2`` or ``cross-encoder``.
     out : Path
-        Encoder folder, in which an interrupted training resumes.
+        Folder of the network, in which an interrupted training resumes.
     options : sequence of str
         Further command-line options.
     settings : mapping of str to object

@@ -20,7 +20,10 @@ from termwise.encode import EncoderFolder, shipped_encoders
 from termwise.engine.query_settings import QuerySettings
 from termwise.errors import DataError, ParameterError
 from termwise.models import NetworkModel, make_model
+from termwise.rankers import ScorerContext, open_scorer
+from termwise.rankers.specification import ScorerSpecification
 from termwise.records import Qrel, Ranking, Run
+from termwise.scorers import Background
 from termwise.search import Search, Searcher
 
 WEIGH = "weigh"
@@ -107,7 +110,9 @@ class Tools:
             if place in shipped_encoders() or (folder / "encoder.json").is_file():
                 found[name] = EncoderFolder.open(place).id
             else:
-                found[name] = f"sha256:{record.file_hash(folder / 'model.safetensors')}"
+                manifest = folder / "scorer.json"
+                file = manifest if manifest.is_file() else folder / "model.safetensors"
+                found[name] = f"sha256:{record.file_hash(file)}"
         return found
 
 
@@ -234,8 +239,6 @@ class Bench:
 
         It has no choices, so that only the reported queries are ranked.
         """
-        from termwise.yardsticks.cross_encoder import CrossEncoderScorer
-
         reported = {query.query_id for query in self.reported.queries}
         whole = self.run(self.plan.systems[self.plan.first], {})
         first = Run([ranking for ranking in whole if ranking.query_id in reported], whole.name)
@@ -243,7 +246,7 @@ class Bench:
         known = [
             self.judged.data,
             self.tools.identities(system.needs),
-            system.length,
+            dict(system.settings),
             system.depth,
             self.data.split,
             self.data.choose,
@@ -254,7 +257,8 @@ class Bench:
         )
         file = self.work / f"crossed-{head}.trec"
         if not file.is_file():
-            scorer = CrossEncoderScorer.open(place, length=system.length)
+            context = ScorerContext(Background(self.judged.documents.documents), self.tools.threads)
+            scorer = open_scorer(ScorerSpecification(place, None, place, system.settings), context)
             texts = self.texts()
             rankings = []
             query_texts = {query.query_id: query.text for query in self.judged.queries}

@@ -73,15 +73,14 @@ class System:
     encoder : str
         Encoder of a network model: a name of ``--network`` or a folder of ``--models``.
     settings : mapping of str to str
-        Settings of the model.
+        Settings of the model, or of the cross-encoder (`termwise.rankers.open_scorer`).
     variants : tuple of mapping
         Variants to choose from: further settings of the model and, under ``weigh``, the weights of query terms
         (`termwise.engine.query_settings`).
     cross_encoder : str
         Name of a cross-encoder, in place of a model.
-    length, depth : int
-        For the cross-encoder: pieces that it reads, and documents of the first stage that it scores; the others follow
-        in their order.
+    depth : int
+        Documents of the first stage that the cross-encoder scores; the others follow in their order.
     mix : tuple of str
         Two systems whose scores are interpolated, in place of a model.
     by : str
@@ -98,7 +97,6 @@ class System:
     settings: Mapping[str, str] = field(default_factory=dict)
     variants: tuple[Mapping[str, Any], ...] = NO_VARIANT
     cross_encoder: str = ""
-    length: int = 512
     depth: int = 100
     mix: tuple[str, ...] = ()
     by: str = ""

@@ -5,10 +5,7 @@
     python experiments/by_example/train.py --pairs WORK --base BASE --models MODELS --size cpu
 
 BASE is a folder with all-MiniLM-L6-v2. MODELS gets one folder per network, named as in the recipe. Finished networks
-are not trained again, and interrupted trainings of encoders resume. ``--only NAME`` trains one network.
-
-The cross-encoder (``cross_encoders.py``) learns to rank the other half of an abstract above passages that BM25 ranks
-high for the query and above passages of other queries of the batch.
+are not trained again, and interrupted trainings resume. ``--only NAME`` trains one network.
 """
 
 from __future__ import annotations
@@ -24,7 +21,6 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
 import record  # noqa: E402
-from cross_encoders import train_cross_encoder  # noqa: E402
 from train_command import run_train_command  # noqa: E402
 
 from termwise.collection.training_pairs import read_sources  # noqa: E402
@@ -53,18 +49,12 @@ def main() -> None:
         if name not in networks:
             raise UnknownNameError.of("network of the recipe", name, networks)
         out = given.models / name
-        if (out / "encoder.json").is_file() or (out / "model.safetensors").is_file():
+        if any((out / manifest).is_file() for manifest in ("encoder.json", "scorer.json")):
             record.say(f"{name}: {out} exists")
         elif networks[name]["kind"] == "vocabulary":
             make_vocabulary(networks[name], given, out.with_suffix(".txt"))
-        elif networks[name]["kind"] == "cross-encoder":
-            base = str(given.base) if networks[name]["base"] == BASE else networks[name]["base"]
-            sources = read_sources(given.pairs / HALVES / "train")
-            train_cross_encoder(
-                networks[name], sources, base=base, out=out, work=given.models / "bm25", threads=given.threads
-            )
         else:
-            train_encoder(networks[name], given, out)
+            train_network(networks[name], given, out)
 
 
 def make_vocabulary(entry: Mapping[str, Any], given: argparse.Namespace, out: Path) -> None:
@@ -88,8 +78,8 @@ def make_vocabulary(entry: Mapping[str, Any], given: argparse.Namespace, out: Pa
     record.say(f"{out}: {len(pieces):,} pieces")
 
 
-def train_encoder(entry: Mapping[str, Any], given: argparse.Namespace, out: Path) -> None:
-    """Train TILDE or TILDEv2 by ``termwise train``."""
+def train_network(entry: Mapping[str, Any], given: argparse.Namespace, out: Path) -> None:
+    """Train TILDE, TILDEv2 or a cross-encoder by ``termwise train``."""
     base = str(given.base) if entry["base"] == BASE else entry["base"]
     if (given.models / base).is_dir():
         base = str(given.models / base)

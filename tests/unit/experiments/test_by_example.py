@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 
 import numpy as np
 import pytest
@@ -265,16 +266,26 @@ def test_unknown_collections_are_refused(study):
 def test_a_cross_encoder_reranks_the_head(tmp_path, toy, collections):
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
-    pytest.importorskip("sentence_transformers")
     from rankers import Bench, Tools
     from study_plan import Plan
 
+    from termwise.text import WordPieceAnalyzer
+    from termwise.yardsticks.rerankers.cross_encoder import CrossEncoder
+    from termwise.yardsticks.rerankers.folder import write_scorer
+    from termwise.yardsticks.rerankers.settings import Reading
+
     torch.manual_seed(1)
-    network = transformers.BertForSequenceClassification(
-        toy.configuration(initializer_range=0.5, num_labels=1)
-    )
-    folder = toy.save(network, tmp_path / "crossed")
-    crossed = '[systems.crossed]\ntitle = "crossed"\ncross_encoder = "crossed"\nlength = 64\ndepth = 3\n\n[[tables]]'
+    base = toy.save(transformers.BertModel(toy.configuration(initializer_range=0.5)), tmp_path / "base")
+    folder = tmp_path / "crossed"
+    reading = Reading(query_length=20, chunk_length=40)
+    write_scorer(CrossEncoder.from_base(base, reading), WordPieceAnalyzer.from_file(base / "vocab.txt"), folder)
+    crossed = """[systems.crossed]
+title = "crossed"
+cross_encoder = "crossed"
+settings = { document_length = "8" }
+depth = 3
+
+[[tables]]"""
     (tmp_path / "plan.toml").write_text(PLAN.replace("[[tables]]", crossed, 1))
     plan = Plan.read(tmp_path / "plan.toml")
     bench = Bench(
@@ -286,6 +297,19 @@ def test_a_cross_encoder_reranks_the_head(tmp_path, toy, collections):
         assert run[ranking.query_id].doc_ids[3:] == ranking.doc_ids[3:]
     (kept,) = bench.work.glob("crossed-*.trec")
     assert len(read_run(kept)) == len(first)
+
+
+@pytest.mark.parametrize("folder", ["by_example", "probes"])
+def test_the_recipes_of_cross_encoders_are_valid(folder):
+    pytest.importorskip("torch")
+    from tests.unit.experiments.conftest import EXPERIMENTS
+
+    from termwise.yardsticks.rerankers.kinds import network_type
+
+    recipe = tomllib.loads((EXPERIMENTS / folder / "recipe.toml").read_text())
+    (entry,) = (entry for entry in recipe["cpu"].values() if entry["kind"] == "cross-encoder")
+    settings = {name: str(value) for name, value in entry.items() if name not in ("kind", "base")}
+    assert network_type("cross-encoder").settings_type.parse(settings).longest <= 255
 
 
 def test_halves_of_a_text():
