@@ -99,6 +99,15 @@ class Tools:
                 return f"no file {file} was named"
         return next((reason for one in system.mix if (reason := self.lacking(plan, one))), None)
 
+    def of_collection(self, name: str) -> Tools:
+        """Return the tools with the networks ``NAME@COLLECTION`` of a collection under NAME."""
+        own = {
+            network.partition("@")[0]: place
+            for network, place in self.networks.items()
+            if network.partition("@")[2] == name
+        }
+        return replace(self, networks={**self.networks, **own})
+
     def identities(self, names: Iterable[str]) -> dict[str, str]:
         """Return the identifier of each network."""
         found = {}
@@ -177,12 +186,13 @@ class Bench:
             settings["encoder"] = self.tools.networks[system.encoder]
         identities = self.tools.identities(system.needs)
         shown = {key: value for key, value in settings.items() if key not in ("encoder", "expansion_encoder")}
-        folder = (
-            self.work / f"{model}-{_digest(system.analyzer, json.dumps([shown, identities], sort_keys=True))}"
-        )
+        documents, work = self.judged.documents, self.work
+        if system.encoder and self.data.candidates == "judged":
+            documents = self.judged.reduced_to(frozenset(qrel.doc_id for qrel in self.all_qrels)).documents
+            work /= f"judged-{_digest(self.data.split, self.data.choose)}"
+        folder = work / f"{model}-{_digest(system.analyzer, json.dumps([shown, identities], sort_keys=True))}"
         key = folder.name
         if key not in self._searchers:
-            documents = self.judged.documents
             if system.encoder:
                 network = make_model(model, settings)
                 if not isinstance(network, NetworkModel):

@@ -9,6 +9,8 @@ Run
     ``python experiments/by_example/study.py PLAN --work WORK --models MODELS``. Networks are folders of MODELS, shipped
     encoders, or named with ``--network NAME=FOLDER``; the row of a missing network stays blank with a note. Indexes and
     encoded documents stay in WORK.
+    ``scidocs.toml`` has the tables on the collections of the paper: ``--data SCIDOCS`` names the folder of SciDocs as
+    published, which `scidocs.py` turns into a collection in WORK.
 Choices
     k1 and b, lambda, the weights of query terms and the share of BM25 are chosen on other queries than the reported
     ones: on a separate split or, without one, in folds by paper.
@@ -17,7 +19,8 @@ Letters
     correction over all pairs of rows, as in the paper. The JSON also has the sign-flip test and intervals.
 Oracle
     The best share of each query and measure among 0, 0.1, ..., 1: the smallest of equal ones, which the counts of the
-    paper imply, and the nearest to the share for all queries.
+    paper imply, and the nearest to the share for all queries. Its values are compared with those of the two systems
+    by paired t-tests, with Bonferroni's correction over all interpolations.
 Result
     ``results/NAME.md``, ``.json``, ``NAME_COLLECTION.svg``, without texts. ``WORK/NAME.html`` is the report with texts:
     tables, curves, each query, and the queries with the largest gains and losses with explanations of their scores.
@@ -41,10 +44,13 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import record  # noqa: E402
 from fold_choices import MIXED, FoldChoices, curves_of  # noqa: E402
 from rankers import Bench, Tools  # noqa: E402
+from scidocs import convert  # noqa: E402
 from study_plan import LETTERS, Plan, System  # noqa: E402
 
 from termwise.encode import shipped_encoders  # noqa: E402
 from termwise.errors import MissingFileError  # noqa: E402
+from termwise.evaluate import bonferroni  # noqa: E402
+from termwise.evaluate.paired_tests import paired_t  # noqa: E402
 from termwise.fusion import objective_of, oracle  # noqa: E402
 from termwise.fusion.line_search import TENTHS  # noqa: E402
 from termwise.records import Run  # noqa: E402
@@ -85,6 +91,10 @@ def measure_all(bench: Bench, plan: Plan) -> dict[str, Any]:
         }
         rows[name]["values"] = {measure: values.tolist() for measure, values in evaluation.values.items()}
         rows[name]["against"] = against.get(name, {})
+    shares = {
+        name: share_values(bench, choices, plan.systems[name]) for name in runs if plan.systems[name].mix
+    }
+    compare_oracles(plan, rows, shares, query_ids)
     return {
         "documents": len(bench.searcher(plan.systems[plan.first], {}).index),
         "queries": len(bench.reported.queries),
@@ -92,9 +102,7 @@ def measure_all(bench: Bench, plan: Plan) -> dict[str, Any]:
         "measures": bench.measures,
         "rows": rows,
         "letters": tables,
-        "shares": {
-            name: share_values(bench, choices, plan.systems[name]) for name in runs if plan.systems[name].mix
-        },
+        "shares": shares,
         "data": bench.judged.data,
     }
 
@@ -170,6 +178,27 @@ def share_values(bench: Bench, choices: FoldChoices, system: System) -> dict[str
     return found
 
 
+def compare_oracles(
+    plan: Plan, rows: Mapping[str, Any], shares: Mapping[str, Any], query_ids: Sequence[str]
+) -> None:
+    """Add ``over`` to each interpolation and measure: the oracle in comparison with each of the two systems."""
+    for measure in (*plan.measures, *plan.graded):
+        found: list[dict[str, Any]] = []
+        for name, entry in shares.items():
+            values = entry["measures"].get(measure)
+            if values is None:  # a graded measure of a collection without grades
+                continue
+            best = np.array([values["oracle, each"].get(query_id, 0.0) for query_id in query_ids])
+            for part in plan.systems[name].mix:
+                own = np.array(rows[part]["values"][measure])
+                p = paired_t(own, best)[1]
+                found.append({"difference": float((best - own).mean()), "p_t": p})
+                values.setdefault("over", {})[part] = found[-1]
+        for one, p in zip(found, bonferroni([one["p_t"] for one in found]), strict=True):
+            one["p_t_bonferroni"] = p
+            one["exceeds"] = one["difference"] > 0 and p is not None and p < plan.level
+
+
 def targets(plan: Plan, results: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the targets with their results."""
     found = []
@@ -219,6 +248,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser = record.parser(__doc__, "work", "collections", "only", "out", "threads")
     parser.add_argument("plan", type=Path)
     parser.add_argument("--models", type=Path, metavar="FOLDER", help="output of train.py")
+    parser.add_argument("--data", type=Path, metavar="SCIDOCS", help="SciDocs as published, for scidocs.toml")
     parser.add_argument("--network", action="append", default=[], metavar="NAME=FOLDER")
     arguments = parser.parse_args(given)
     from study_page import figure_of, page
@@ -231,18 +261,22 @@ def main(given: Sequence[str] | None = None) -> None:
     provenance = record.provenance(PACKAGES) | {"load": os.getloadavg()}
     found, files = networks(arguments)
     tools = Tools(found, files, arguments.work, arguments.threads)
+    collections = arguments.collections
+    if arguments.data is not None:
+        collections = arguments.work
+        convert(arguments.data, collections / "scidocs")
     benches, results = {}, {}
     for data in plan.collections:
         if data.name not in chosen:
             continue
-        benches[data.name] = Bench(data, plan, tools, arguments.collections)
+        benches[data.name] = Bench(data, plan, tools.of_collection(data.name), collections)
         results[data.name] = measure_all(benches[data.name], plan)
         record.say(f"{data.name}: {record.seconds()} s")
-    needed = sorted({one for system in plan.systems.values() for one in system.needs})
+    needed = {one for system in plan.systems.values() for one in system.needs}
     result = {
         "experiment": plan.name,
         "config": asdict(plan),
-        "networks": tools.identities(needed),
+        "networks": tools.identities(sorted(one for one in found if one.partition("@")[0] in needed)),
         "collections": results,
         "targets": targets(plan, results),
         "provenance": provenance | {"seconds": record.seconds()},

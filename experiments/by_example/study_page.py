@@ -18,6 +18,7 @@ def page(plan: Plan, result: Mapping[str, Any]) -> str:
         f"After {plan.source}. Made by `experiments/by_example/study.py`. Choices are made on other queries than those "
         "of the values; the JSON lists them by part. The letters of a value are those of the rows that it exceeds "
         f"significantly: paired t-test, p < {plan.level} after Bonferroni's correction over all pairs of rows. "
+        "The oracle of an interpolation is compared likewise with its two systems. "
         "Differences are paired, to the first stage; p is that of the sign-flip test, without correction.",
         _networks(result),
     ]
@@ -29,7 +30,7 @@ def page(plan: Plan, result: Mapping[str, Any]) -> str:
             f"{entry['queries']:,} queries, {entry['documents']:,} documents.",
         ]
         for table in plan.tables:
-            parts += [f"### {table.title}", _table(plan, table, entry)]
+            parts += [f"### {table.title}", _table(plan, table, entry, name)]
         parts += ["### Shares of the first system", _shares(plan, entry)]
     return "\n\n".join([*(part for part in parts if part), record.about(dict(result))])
 
@@ -96,17 +97,20 @@ def _targets(found: Sequence[Mapping[str, Any]]) -> str:
     return record.table(head, rows, left=3)
 
 
-def _table(plan: Plan, table: Table, entry: Mapping[str, Any]) -> str:
+def _table(plan: Plan, table: Table, entry: Mapping[str, Any], collection: str) -> str:
     measures = entry["measures"]
+    published = {name: plan.systems[name].published.get(collection, "") for name in table.rows}
+    paper = ["paper"] if any(published.values()) else []
     found = entry["letters"].get(table.name, {})
     rows = []
     letters = iter(LETTERS)
     for name in table.rows:
         row = entry["rows"][name]
         if "not run" in row:
-            rows.append((f"– {row['title']}: {row['not run']}", *[""] * (len(measures) + 3)))
+            empty = [""] * (len(measures) + 3)
+            rows.append((f"– {row['title']}: {row['not run']}", *[published[name] for _ in paper], *empty))
             continue
-        cells = []
+        cells = [published[name] for _ in paper]
         for measure in measures:
             better = found.get(measure, {}).get(name, "")
             cells.append(
@@ -120,7 +124,7 @@ def _table(plan: Plan, table: Table, entry: Mapping[str, Any]) -> str:
                 *(("", "", "") if contrast is None else record.paired_cells(contrast)),
             )
         )
-    return record.table(("row", *measures, f"{measures[0]} − {plan.first}", "95 %", "p"), rows)
+    return record.table(("row", *paper, *measures, f"{measures[0]} − {plan.first}", "95 %", "p"), rows)
 
 
 def _shares(plan: Plan, entry: Mapping[str, Any]) -> str:
@@ -142,10 +146,11 @@ def _shares(plan: Plan, entry: Mapping[str, Any]) -> str:
                     f"{smallest['at 1']:,}",
                     f"{smallest['indifferent']:,}",
                     record.number(smallest["quartiles"][2] - smallest["quartiles"][0]),
+                    ", ".join(part for part, one in values["over"].items() if one["exceeds"]),
                 )
             )
     head = (
         "systems", "measure", "chosen", "measure at it", "oracle", "mean share, smallest of equal", "nearest", "at 0",
-        "at 1", "any", "inter-quartile range",
+        "at 1", "any", "inter-quartile range", "the oracle exceeds",
     )  # fmt: skip
     return record.table(head, rows, left=2)

@@ -71,7 +71,8 @@ class System:
     analyzer : str
         Analyzer of a count model.
     encoder : str
-        Encoder of a network model: a name of ``--network`` or a folder of ``--models``.
+        Encoder of a network model: a name of ``--network`` or a folder of ``--models``. For a collection, a network
+        ``NAME@COLLECTION`` replaces NAME.
     settings : mapping of str to str
         Settings of the model, or of the cross-encoder (`termwise.rankers.open_scorer`).
     variants : tuple of mapping
@@ -85,8 +86,8 @@ class System:
         Two systems whose scores are interpolated, in place of a model.
     by : str
         Measure of choices, by default the first of the plan.
-    published : str
-        Row of the paper.
+    published : mapping of str to str
+        Values of the paper by collection, as shown in tables.
     """
 
     name: str
@@ -100,7 +101,7 @@ class System:
     depth: int = 100
     mix: tuple[str, ...] = ()
     by: str = ""
-    published: str = ""
+    published: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -6,6 +6,11 @@
 
 BASE is a folder with all-MiniLM-L6-v2. MODELS gets one folder per network, named as in the recipe. Finished networks
 are not trained again, and interrupted trainings resume. ``--only NAME`` trains one network.
+
+For SciDocs, the paper trains all networks for each task. BERT and SCIBERT are folders of MODELS named ``bert`` and
+``scibert``, and WORK/scidocs is the output of ``scidocs.py``. ``NAME@TASK`` is the folder of a network of a task::
+
+    python experiments/by_example/train.py --size scidocs --pairs WORK/scidocs/pairs --task cite --models MODELS
 """
 
 from __future__ import annotations
@@ -26,7 +31,8 @@ from train_command import run_train_command  # noqa: E402
 from termwise.collection.training_pairs import read_sources  # noqa: E402
 from termwise.errors import UnknownNameError  # noqa: E402
 
-ABOUT_TRAINING = {"kind", "base", "pairs", "expand-with", "expansion-terms"}
+EXPANSION = ("expansion-terms", "expansion-counting")
+ABOUT_TRAINING = {"kind", "base", "pairs", "expand-with", *EXPANSION}
 BASE = "base"
 """Name of the folder ``--base`` in the recipe."""
 
@@ -38,9 +44,10 @@ def main() -> None:
     recipe = tomllib.loads((HERE / "recipe.toml").read_text(encoding="utf-8"))
     parser = record.parser(__doc__)
     parser.add_argument("--pairs", type=Path, required=True, help="folder of halves and neighbours")
-    parser.add_argument("--base", type=Path, required=True)
+    parser.add_argument("--base", type=Path, help="folder of the base encoder, if the recipe uses it")
     parser.add_argument("--models", type=Path, required=True, help="folder for the networks")
     parser.add_argument("--size", choices=sorted(recipe), default="cpu")
+    parser.add_argument("--task", help="folder of the pairs of a task of SciDocs")
     parser.add_argument("--only", action="append", metavar="NAME")
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()
@@ -48,7 +55,7 @@ def main() -> None:
     for name in given.only or networks:
         if name not in networks:
             raise UnknownNameError.of("network of the recipe", name, networks)
-        out = given.models / name
+        out = given.models / (f"{name}@{given.task}" if given.task else name)
         if any((out / manifest).is_file() for manifest in ("encoder.json", "scorer.json")):
             record.say(f"{name}: {out} exists")
         elif networks[name]["kind"] == "vocabulary":
@@ -83,14 +90,16 @@ def train_network(entry: Mapping[str, Any], given: argparse.Namespace, out: Path
     base = str(given.base) if entry["base"] == BASE else entry["base"]
     if (given.models / base).is_dir():
         base = str(given.models / base)
-    pairs = given.pairs / entry.get("pairs", HALVES)
+    pairs = given.pairs / (given.task or entry.get("pairs", HALVES))
     options = ["--base", base, "--data", str(pairs / "train")]
     options += ["--validation", str(pairs / "validation"), "--threads", str(given.threads)]
     if "expand-with" in entry:
         expanding = entry["expand-with"]
-        options += ["--expand-with", expanding if expanding == "none" else str(given.models / expanding)]
-    if "expansion-terms" in entry:
-        options += ["--expansion-terms", str(entry["expansion-terms"])]
+        expander = given.models / (f"{expanding}@{given.task}" if given.task else expanding)
+        options += ["--expand-with", expanding if expanding == "none" else str(expander)]
+    for option in EXPANSION:
+        if option in entry:
+            options += [f"--{option}", str(entry[option])]
     settings = {
         setting: given.base if (setting, value) == ("teacher", BASE) else value
         for setting, value in entry.items()

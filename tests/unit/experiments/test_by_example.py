@@ -278,7 +278,9 @@ def test_a_cross_encoder_reranks_the_head(tmp_path, toy, collections):
     base = toy.save(transformers.BertModel(toy.configuration(initializer_range=0.5)), tmp_path / "base")
     folder = tmp_path / "crossed"
     reading = Reading(query_length=20, chunk_length=40)
-    write_scorer(CrossEncoder.from_base(base, reading), WordPieceAnalyzer.from_file(base / "vocab.txt"), folder)
+    write_scorer(
+        CrossEncoder.from_base(base, reading), WordPieceAnalyzer.from_file(base / "vocab.txt"), folder
+    )
     crossed = """[systems.crossed]
 title = "crossed"
 cross_encoder = "crossed"
@@ -299,17 +301,22 @@ depth = 3
     assert len(read_run(kept)) == len(first)
 
 
-@pytest.mark.parametrize("folder", ["by_example", "probes"])
-def test_the_recipes_of_cross_encoders_are_valid(folder):
+@pytest.mark.parametrize(("folder", "longest"), [("by_example", 512), ("probes", 256)])
+def test_the_recipes_are_valid(folder, longest):
     pytest.importorskip("torch")
-    from tests.unit.experiments.conftest import EXPERIMENTS
+    from tests.unit.experiments.conftest import EXPERIMENTS, module_of
 
+    from termwise.train.settings import TrainSettings
     from termwise.yardsticks.rerankers.kinds import network_type
 
+    about = module_of("train_by_example", EXPERIMENTS / "by_example" / "train.py").ABOUT_TRAINING
     recipe = tomllib.loads((EXPERIMENTS / folder / "recipe.toml").read_text())
-    (entry,) = (entry for entry in recipe["cpu"].values() if entry["kind"] == "cross-encoder")
-    settings = {name: str(value) for name, value in entry.items() if name not in ("kind", "base")}
-    assert network_type("cross-encoder").settings_type.parse(settings).longest <= 255
+    for entry in (entry for size in recipe.values() for entry in size.values()):
+        settings = {name: str(value) for name, value in entry.items() if name not in about}
+        if entry["kind"] == "cross-encoder":
+            assert network_type("cross-encoder").settings_type.parse(settings).longest <= longest
+        elif entry["kind"] != "vocabulary":
+            assert TrainSettings.for_kind(entry["kind"], settings).document_length <= longest
 
 
 def test_halves_of_a_text():
