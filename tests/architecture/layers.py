@@ -105,6 +105,7 @@ ON_REQUEST = {
         "yardsticks/rerankers/bert_model1.py",
     },
     "termwise.yardsticks": {
+        "cli/learn_trees.py",
         "cli/train_reranker.py",
         "rankers/from_name.py",
     },

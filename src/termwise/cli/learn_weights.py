@@ -22,6 +22,7 @@ from termwise.cli.fusion_options import (
     query_scales,
 )
 from termwise.cli.judged import load_queries, read_runs
+from termwise.cli.learn_trees import learn_trees
 from termwise.cli.options import JsonFlag, Overwrite, argument, option, refuse_options
 from termwise.cli.progress_bars import progress_bar
 from termwise.cli.terminal import counted, note, note_line, print_json, print_text, refuse_overwriting
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from termwise.fusion import Fusion
     from termwise.records import Qrel, Run
     from termwise.search import Searcher
+
+LAMBDAMART = "lambdamart"
 
 _LEAST_GAIN = 5e-5
 """Least difference of two values that four decimal places show."""
@@ -61,9 +64,9 @@ def command(
     method: Annotated[
         str | None,
         option(
-            "--method grid|sweep|ascent",
-            "grid tries tenths, sweep is exact for two runs, ascent is for three or more.  [default: sweep "
-            "for two runs, ascent for more]",
+            "--method grid|sweep|ascent|lambdamart",
+            "grid tries tenths, sweep is exact for two runs, ascent is for three or more, lambdamart trains boosted "
+            "trees over the scores of a mixture.  [default: sweep for two runs, ascent for more]",
         ),
     ] = None,
     measure: Annotated[str, option("-m --measure MEASURE", "Measure to maximise.")] = "nDCG@10",
@@ -73,7 +76,7 @@ def command(
     queries: ScalingQueries = None,
     index: ScalingIndexes = None,
     seed: Annotated[
-        int | None, option("--seed N", "Seed of the random starts of ascent.  [default: 0]", min=0)
+        int | None, option("--seed N", "Seed of ascent and lambdamart.  [default: 0]", min=0)
     ] = None,
     starts: Annotated[
         int | None,
@@ -94,7 +97,11 @@ def command(
         ),
     ] = None,
     output: Annotated[
-        Path | None, option("--out FILE", "Weights file to write, for fuse and fuse-indexes.")
+        Path | None,
+        option(
+            "--out FILE",
+            "Weights file to write, for fuse and fuse-indexes; for lambdamart a folder, for rerank --scorer.",
+        ),
     ] = None,
     overwrite: Overwrite = False,
     as_json: JsonFlag = False,
@@ -119,6 +126,16 @@ def command(
         if queries is None:
             raise UsageError("the weights of a mixture need the queries", fixes=["add --queries FILE"])
         refuse_overwriting([output], [*runs, qrels, queries], overwrite=overwrite)
+        if method == LAMBDAMART:
+            refuse_options({"--starts": starts, "--folds": folds}, f"to --method {LAMBDAMART}")
+            if output is None or (path_exists(output) and not overwrite):
+                raise UsageError(
+                    "boosted trees need a new folder",
+                    facts=[("--out", output or "not given")],
+                    fixes=["add --out DIR" if output is None else "add --overwrite"],
+                )
+            learn_trees(runs[0], queries, qrels, output, seed=seed or 0, as_json=as_json)
+            return
         present = open_searcher(runs[0])
         with progress_bar() as progress:
             loaded = present.part_runs(load_queries(queries), progress=progress)
@@ -127,6 +144,11 @@ def command(
         if len(runs) == 1:
             _refuse_single(runs[0])
         check_count(runs, "runs")
+        if method == LAMBDAMART:
+            raise UsageError(
+                f"--method {LAMBDAMART} needs a mixture, whose parts score the texts that are re-ranked",
+                fixes=["give the folder of a mixture", "use another method for runs"],
+            )
         refuse_options({"--folds": folds}, "to run files, which have no present weights")
         check_missing_given(missing)
         refuse_overwriting([output], [*runs, qrels, queries, *(index or [])], overwrite=overwrite)

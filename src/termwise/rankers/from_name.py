@@ -32,7 +32,7 @@ from termwise.indexing.recipes import RECIPES
 from termwise.rankers.specification import ScorerSpecification, parse_specification
 from termwise.scorers.function import FunctionScorer, import_function
 from termwise.scorers.http import HttpScorer, is_address
-from termwise.scorers.model_scorers import index_scorer, model_scorer, stored_texts
+from termwise.scorers.model_scorers import index_scorer, model_scorer, part_scorers
 from termwise.scorers.protocol import TextScorer
 from termwise.scorers.token_statistics import Background
 from termwise.search.mixture import Mixture
@@ -76,7 +76,8 @@ def open_scorer(text: str | ScorerSpecification, context: ScorerContext) -> Text
     ``OWNER/NAME``                     a cross-encoder or bi-encoder of the Hugging Face hub, downloaded once
     folder of a trained re-ranker      a network of `termwise.yardsticks.rerankers`; ``batch``, ``device``, and the
                                        settings of its configuration, such as ``document_length``
-    folder of boosted trees            see `termwise.yardsticks.gradient_boosting`; no settings
+    folder of boosted trees            see `termwise.yardsticks.gradient_boosting`; ``mixture=FOLDER`` if the mixture
+                                       that it was trained with was moved
     ``http://...``, ``https://...``    a service, see `termwise.scorers.http`; ``batch``, ``timeout``, ``fingerprint``,
                                        and ``authorization=VARIABLE``, an environment variable that holds the value of
                                        the ``Authorization`` header
@@ -154,14 +155,8 @@ def open_mixture_parts(spec: ScorerSpecification, context: ScorerContext) -> Mix
         return None
     spec.check_settings(())
     mixture = Mixture.open(Path(spec.target))
-    background = stored_texts(mixture.index) if mixture.index.stores_text else context.background
-    return MixtureParts(
-        [
-            index_scorer(part.index, background=background, name=part.name, threads=context.threads)
-            for part in mixture.parts
-        ],
-        [part.weight for part in mixture.parts],
-    )
+    scorers = part_scorers(mixture, background=context.background, threads=context.threads)
+    return MixtureParts([*scorers], [part.weight for part in mixture.parts])
 
 
 def _downloaded(spec: ScorerSpecification) -> ScorerSpecification:
@@ -306,8 +301,10 @@ def _refuse_mixture(spec: ScorerSpecification, context: ScorerContext) -> NoRetu
 def _open_boosted(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
     from termwise.yardsticks.gradient_boosting_folder import open_gradient_boosting
 
-    spec.check_settings(())
-    return open_gradient_boosting(spec.target, name=spec.name)
+    spec.check_settings(("mixture",))
+    return open_gradient_boosting(
+        spec.target, name=spec.name, mixture=spec.settings.get("mixture"), threads=context.threads
+    )
 
 
 def _open_reranker(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:

@@ -24,6 +24,7 @@ from termwise.scorers.encoder_weigher import EncoderWeigher, RowFrequencies
 from termwise.scorers.lookup_scorer import LookupScorer
 from termwise.scorers.row_scorer import RowScorer
 from termwise.scorers.token_statistics import Background
+from termwise.search.mixture import Mixture
 from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
 
 DEFAULT_ANALYZER = "english"
@@ -166,6 +167,18 @@ def index_scorer(
     analyzer = analyzer_of(index)
     statistics = (background or stored_texts(index)).tokens(analyzer)
     return RowScorer(CountWeigher(model, analyzer, statistics, name=name))
+
+
+def part_scorers(
+    mixture: Mixture, *, background: Background | None = None, threads: int = 1
+) -> list[RowScorer | LookupScorer]:
+    """Return the models of the parts of a mixture as scorers of any text; its stored texts replace `background`."""
+    if mixture.index.stores_text:
+        background = stored_texts(mixture.index)
+    return [
+        index_scorer(part.index, background=background, name=part.name, threads=threads)
+        for part in mixture.parts
+    ]
 
 
 def stored_texts(index: Index) -> Background:

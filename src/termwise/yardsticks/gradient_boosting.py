@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from termwise.errors import DataError, MissingExtraError, ModelFormatError
 from termwise.fast_dataclass import dataclass
-from termwise.scorers.protocol import BasePairScorer
+from termwise.scorers.protocol import BasePairScorer, PairScorer
 from termwise.scorers.token_statistics import Background
 from termwise.settings import TypedSettings
 from termwise.storage.file_record import text_fingerprint
@@ -142,6 +142,7 @@ def train_gradient_boosting(
     background: Background,
     *,
     analyzers: Sequence[str] = ANALYZERS,
+    parts: Sequence[PairScorer] = (),
     settings: BoostingSettings | None = None,
 ) -> GradientBoostingScorer:
     """Train trees on the judgments of a collection; deterministic.
@@ -154,6 +155,8 @@ def train_gradient_boosting(
         Collection with the statistics of BM25 and idf.
     analyzers : sequence of str, optional
         Each analyzer gives a separate set of features.
+    parts : sequence of PairScorer, optional
+        Scorers whose scores are further features.
     settings : BoostingSettings, optional
 
     Raises
@@ -169,7 +172,7 @@ def train_gradient_boosting(
     lightgbm = _lightgbm()
     settings = settings or BoostingSettings()
     opened_analyzers = [make_analyzer(analyzer) for analyzer in analyzers]
-    features = TextFeatures([(analyzer, background.tokens(analyzer)) for analyzer in opened_analyzers])
+    features = TextFeatures([(analyzer, background.tokens(analyzer)) for analyzer in opened_analyzers], parts)
     queries, texts, grades, sizes = _rows(judged)
     trees = lightgbm.train(
         {

@@ -20,7 +20,9 @@ import numpy as np
 from termwise.collection import CollectionStatistics
 from termwise.errors import DataError, ModelFormatError
 from termwise.fast_dataclass import dataclass
+from termwise.scorers.model_scorers import part_scorers
 from termwise.scorers.token_statistics import TokenStatistics
+from termwise.search.mixture import Mixture
 from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.file_record import FileRecord
 from termwise.storage.manifest_json import (
@@ -39,7 +41,7 @@ from termwise.yardsticks.gradient_boosting import GradientBoostingScorer
 from termwise.yardsticks.text_features import TextFeatures
 
 NAME, MODEL, STATISTICS = "gradient-boosting.json", "model.txt", "statistics.json"
-VERSION = 1
+VERSION = 2
 
 FOLDERS = ModelFolders(
     noun="ranker of boosted trees",
@@ -63,19 +65,26 @@ _NUMBERS = {"tokens", "documents", "occurrences", "n_documents", "longest"}
 class BoostingManifest:
     """Manifest of the folder: the features of the trees, in order, and the digest of the statistics of each analyzer.
 
-    `trained` has facts on the training, free JSON that this package does not read.
+    `mixture` is the folder of a mixture whose parts give features, or empty, and `parts` has their fingerprints; both
+    are new in version 2. `trained` has facts on the training, free JSON that this package does not read.
     """
 
     features: tuple[str, ...]
     analyzers: tuple[AnalyzerRecord, ...]
     statistics: tuple[str, ...]
     files: Mapping[str, FileRecord]
+    mixture: str = ""
+    parts: tuple[str, ...] = ()
     trained: Mapping[str, Any] = field(default_factory=dict)
     version: int = VERSION
 
 
 def write_gradient_boosting(
-    scorer: GradientBoostingScorer, out: str | Path, *, trained: Mapping[str, Any] = {}
+    scorer: GradientBoostingScorer,
+    out: str | Path,
+    *,
+    mixture: str | Path | None = None,
+    trained: Mapping[str, Any] = {},
 ) -> None:
     """Write the folder of a ranker atomically; an existing ranker is replaced.
 
@@ -83,6 +92,8 @@ def write_gradient_boosting(
     ----------
     scorer : GradientBoostingScorer
     out : str or Path
+    mixture : str or Path, optional
+        Folder of the mixture whose parts are those of the features.
     trained : mapping, optional
         JSON-like facts on the training.
 
@@ -105,13 +116,17 @@ def write_gradient_boosting(
             analyzers=tuple(AnalyzerRecord.of(analyzer.spec) for analyzer, _ in statistics),
             statistics=tuple(counted.digest for _, counted in statistics),
             files={name: FileRecord.of(stage / name) for name in (MODEL, STATISTICS)},
+            mixture="" if mixture is None else str(Path(mixture).resolve()),
+            parts=scorer.features.part_fingerprints,
             trained=trained,
         )
         (stage / NAME).write_bytes(FOLDERS.sealed(asdict(manifest)))
         FOLDER.publish(stage, out)
 
 
-def open_gradient_boosting(folder: str | Path, *, name: str | None = None) -> GradientBoostingScorer:
+def open_gradient_boosting(
+    folder: str | Path, *, name: str | None = None, mixture: str | Path | None = None, threads: int = 1
+) -> GradientBoostingScorer:
     """Open the folder of a ranker, and verify its files against the manifest.
 
     Parameters
@@ -120,13 +135,17 @@ def open_gradient_boosting(folder: str | Path, *, name: str | None = None) -> Gr
         Written by `write_gradient_boosting`.
     name : str, optional
         By default the name of the folder.
+    mixture : str or Path, optional
+        Folder of the mixture of the training, if it was moved.
+    threads : int, optional
+        Threads of the networks of the mixture.
 
     Raises
     ------
     MissingFileError
-        If there is no such folder, or one of its files cannot be read.
+        If there is no such folder, or one of its files or its mixture cannot be read.
     ModelFormatError
-        If it contains something else, or features that this version does not compute.
+        If it contains something else, or features that this version does not compute, or the mixture has changed.
     CorruptModelError
         If a file was changed.
     MissingExtraError
@@ -153,7 +172,15 @@ def open_gradient_boosting(folder: str | Path, *, name: str | None = None) -> Gr
         raise FOLDERS.damaged(folder / STATISTICS, misfit.expected, misfit.seen) from None
     except (ValueError, TypeError) as error:
         raise FOLDERS.damaged(folder / STATISTICS, "statistics of a collection", error) from None
-    features = TextFeatures(statistics)
+    place = mixture or manifest.mixture
+    parts = part_scorers(Mixture.open(place), threads=threads) if place else []
+    features = TextFeatures(statistics, parts)
+    if features.part_fingerprints != manifest.parts:
+        raise ModelFormatError(
+            "this ranker was trained with another mixture",
+            facts=[("folder", folder), ("mixture", place), ("mixture of the training", manifest.mixture)],
+            fixes=["name the mixture of the training", "train the ranker again"],
+        )
     digests = tuple(counted.digest for _, counted in statistics)
     if (features.names, digests) != (manifest.features, manifest.statistics):
         raise ModelFormatError(
@@ -199,11 +226,15 @@ def _from_json(value: object, record: AnalyzerRecord) -> TokenStatistics:
 
 def _manifest(body: Mapping[str, Any]) -> BoostingManifest:
     names = {one.name for one in fields(BoostingManifest)}
+    if body.get("version") == 1:
+        body = {**body, "mixture": "", "parts": []}
     body = expect_object(body, names | {"format", "checksum"}, "manifest")
     expect_objects(body, ("files", "trained"))
-    features, analyzers, statistics = (
-        expect_list(body[name], name) for name in ("features", "analyzers", "statistics")
+    features, analyzers, statistics, parts = (
+        expect_list(body[name], name) for name in ("features", "analyzers", "statistics", "parts")
     )
+    if not isinstance(body["mixture"], str):
+        raise Misfit("a folder or nothing", f"mixture {body['mixture']!r:.80}")
     return BoostingManifest(
         features=tuple(expect_text(one, "a feature") for one in features),
         analyzers=tuple(
@@ -211,6 +242,8 @@ def _manifest(body: Mapping[str, Any]) -> BoostingManifest:
         ),
         statistics=tuple(expect_text(one, "a digest of statistics") for one in statistics),
         files=FileRecord.parse_all(body["files"]),
+        mixture=body["mixture"],
+        parts=tuple(expect_text(one, "a fingerprint of a part") for one in parts),
         trained=body["trained"],
         version=expect_whole(body["version"], "version", 1, VERSION),
     )

@@ -22,8 +22,8 @@ For the terms of each analyzer:
 ==================  ===================================================================================================
 
 Features independent of the analyzer: ``query_characters``, ``text_characters``, and ``runs_of_3`` and ``runs_of_4``,
-the shares of the distinct character 3-grams and 4-grams of the query that occur in the text. An undefined feature, such
-as ``first`` without a covered term, is NaN.
+the shares of the distinct character 3-grams and 4-grams of the query that occur in the text. The scores of other
+scorers are ``part.1``, ``part.2`` and so on. An undefined feature, such as ``first`` without a covered term, is NaN.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ import numpy.typing as npt
 
 from termwise.models import BM25
 from termwise.scorers.count_weigher import CountWeigher
+from termwise.scorers.protocol import PairScorer, fingerprint_of
 from termwise.scorers.row_scorer import RowScorer, distinct
 from termwise.scorers.token_statistics import TokenStatistics
 from termwise.storage.file_record import json_fingerprint
@@ -67,6 +68,8 @@ class TextFeatures:
     ----------
     statistics : sequence of (Analyzer, TokenStatistics)
         Analyzers, each with the statistics of the background collection.
+    parts : sequence of PairScorer, optional
+        Scorers whose scores are further features.
 
     Examples
     --------
@@ -81,22 +84,31 @@ class TextFeatures:
     (2.0, 2.0, 1.0)
     """
 
-    def __init__(self, statistics: Sequence[tuple[Analyzer, TokenStatistics]]) -> None:
+    def __init__(
+        self, statistics: Sequence[tuple[Analyzer, TokenStatistics]], parts: Sequence[PairScorer] = ()
+    ) -> None:
         self.statistics = tuple(statistics)
+        self.parts = tuple(parts)
         self._bm25 = [RowScorer(CountWeigher(BM25(), *each)) for each in statistics]
         self._idf = [_idf_function(counted) for _, counted in statistics]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
-        return OF_PAIR + tuple(
-            f"{analyzer.spec.name}.{name}" for analyzer, _ in self.statistics for name in OF_TERMS
-        )
+        of_terms = (f"{analyzer.spec.name}.{name}" for analyzer, _ in self.statistics for name in OF_TERMS)
+        return (*OF_PAIR, *of_terms, *(f"part.{number}" for number in range(1, len(self.parts) + 1)))
 
     @cached_property
     def fingerprint(self) -> str:
         """Equal fingerprints mean equal features."""
-        return json_fingerprint([VERSION, self.names, [counted.digest for _, counted in self.statistics]])
+        parts = [self.part_fingerprints] if self.parts else []
+        digests = [counted.digest for _, counted in self.statistics]
+        return json_fingerprint([VERSION, self.names, digests, *parts])
+
+    @property
+    def part_fingerprints(self) -> tuple[str, ...]:
+        """Fingerprints of the parts."""
+        return tuple(fingerprint_of(part) or "" for part in self.parts)
 
     def of_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return the features of each pair.
@@ -120,6 +132,7 @@ class TextFeatures:
                 for query, text in pairs
             ]
             columns.append(np.array(rows, dtype=np.float64).reshape(-1, len(OF_TERMS) - 1))
+        columns += [np.asarray(part.score_pairs(queries, texts)).reshape(-1, 1) for part in self.parts]
         return np.hstack(columns)
 
 

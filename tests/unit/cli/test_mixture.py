@@ -17,6 +17,7 @@ from termwise import Document, build_index, read_qrels, read_queries, read_run
 from termwise.cli.learn_weights import gain_text, learned_text
 from termwise.cli.main import run
 from termwise.errors import UsageError
+from termwise.evaluate import evaluate
 from termwise.evaluate.contrast import Contrast
 from termwise.fusion import Fusion, cross_validated_run, mix_indexes
 from termwise.fusion.weights_file import Learned
@@ -228,6 +229,44 @@ def test_the_gain_is_cross_validated(place, capsys):
     runs = ["learn-weights", "bm25.trec", "jm.trec", "--qrels", "six.qrels", "--missing", "drop"]
     assert run([*runs, "--folds", "3"]) == 2
     assert "--folds does not apply to run files" in capsys.readouterr().err
+
+
+def test_boosted_trees_over_the_scores_of_a_mixture(place, capsys):
+    pytest.importorskip("lightgbm")
+    random = np.random.default_rng(1)
+    texts = [random.choice([f"w{n}" for n in range(30)], 12).tolist() for _ in range(60)]
+    lines = [json.dumps({"_id": f"d{n}", "text": " ".join(words)}) for n, words in enumerate(texts)]
+    (place / "docs.jsonl").write_text("\n".join(lines))
+    (place / "many.tsv").write_text("".join(f"q{n}\t{words[n % 8]}\n" for n, words in enumerate(texts[:30])))
+    (place / "many.qrels").write_text("".join(f"q{n} 0 d{n} 1\nq{n} 0 gone 1\n" for n in range(30)))
+    assert run(["index", "docs.jsonl", "--model", "best", "--out", "n", "--store-text"]) == 0
+    learn = ["learn-weights", "n", "--queries", "many.tsv", "--qrels", "many.qrels", "--method", "lambdamart"]
+    capsys.readouterr()
+    assert run([*learn, "--out", "trees", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert {"bm25", "jm", "standard.span"} < report["gains"].keys()
+    assert (report["queries"], report["folder"]) == (30, "trees")
+    assert run(["rank", "n", "--queries", "many.tsv", "--out", "first.trec"]) == 0
+    again = ["rerank", "n", "--run", "first.trec", "--queries", "many.tsv", "--scorer"]
+    assert run([*again, "trees", "--out", "second.trec"]) == 0
+    first, second = (read_run(place / f"{name}.trec") for name in ("first", "second"))
+    assert set(first["q3"].doc_ids) == set(second["q3"].doc_ids)
+    values = [evaluate(one, read_qrels(place / "many.qrels"), ["AP"]).means["AP"] for one in (first, second)]
+    assert values[1] > values[0], "on the queries of the training"
+    (place / "n").rename(place / "moved")
+    again[1] = "moved"
+    assert run([*again, "trees", "--out", "third.trec"]) == 3
+    assert run([*again, "trees,mixture=moved", "--out", "third.trec"]) == 0
+    assert (place / "third.trec").read_bytes() == (place / "second.trec").read_bytes()
+    assert run([*again, "trees,mixture=m", "--out", "fourth.trec"]) == 3
+    assert "trained with another mixture" in capsys.readouterr().err
+    learn[1] = "moved"
+    assert run([*learn, "--out", "trees"]) == 2
+    assert run(learn) == 2
+    assert run([*learn, "--out", "more", "--folds", "3"]) == 2
+    runs = ["learn-weights", "first.trec", "second.trec", "--qrels", "many.qrels", "--missing", "drop"]
+    assert run([*runs, "--method", "lambdamart"]) == 2
+    assert "needs a mixture" in capsys.readouterr().err
 
 
 def test_a_part_with_the_weight_0_is_left_out_and_its_texts_stay(place, capsys):

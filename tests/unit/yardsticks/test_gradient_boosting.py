@@ -237,6 +237,20 @@ def test_a_manifest_of_other_features_is_refused(scorer, tmp_path):
         GradientBoostingScorer("no trees", features)
 
 
+def test_a_folder_of_version_1_is_read(scorer, tmp_path):
+    from termwise.yardsticks.gradient_boosting_folder import FOLDERS
+
+    write_gradient_boosting(scorer, tmp_path / "trees")
+    path = tmp_path / "trees" / "gradient-boosting.json"
+    body = {
+        name: value
+        for name, value in json.loads(path.read_text()).items()
+        if name not in ("format", "checksum", "mixture", "parts")
+    }
+    path.write_bytes(FOLDERS.sealed(body | {"version": 1}))
+    assert open_gradient_boosting(tmp_path / "trees").fingerprint == scorer.fingerprint
+
+
 def test_judgments_without_contrast_are_refused(judged, background):
     same = JudgedTexts("same", {"q": "a"}, {"d": "a", "e": "b"}, {"q": {"d": 1, "e": 1}}, 0)
     with pytest.raises(DataError, match="nothing to train"):
