@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 import record
-from doctquery import Expanded, QuestionMaker, Questions
+from doctquery import Expanded, open_expander
 from indexes import Built, Quantiser, index_counts, index_encoded
 from judged_collection import PREFIX, Judged, documents_folder, with_tail
 
@@ -337,7 +337,8 @@ class Stage:
             documents: Collection = self.judged.documents
             folder = name
             if name == "doctquery":
-                documents, folder = self._with_questions()
+                documents = expanded = self._with_questions()
+                folder = f"doctquery-{_digest(expanded.expander.fingerprint)}"
             return index_counts(
                 documents,
                 self.work / folder,
@@ -350,13 +351,13 @@ class Stage:
 
         return self._once(("bm25", name), make)
 
-    def _with_questions(self) -> tuple[Expanded, str]:
-        """Return the documents with their questions, and the name of the folder of their index."""
+    def _with_questions(self) -> Expanded:
+        """Return the documents with their questions."""
         if self._question_maker is None:
             raise ParameterError("docTquery needs a T5", fixes=["--t5 FOLDER"])
-        maker = QuestionMaker(self._question_maker, questions=self._questions, threads=self._threads)
-        questions = Questions.made(self.judged.documents, maker, self.work)
-        return Expanded(self.judged.documents, questions), f"doctquery-{_digest(maker.fingerprint)}"
+        kept = self.work / "questions.sqlite"
+        expander = open_expander(self._question_maker, kept, questions=self._questions, threads=self._threads)
+        return Expanded(self.judged.documents, expander)
 
     def _shares(self, encoder: str) -> Built:
         """Build or open the index of the share of each term in each document, with the vocabulary of an encoder."""

@@ -59,6 +59,8 @@ PACKAGES = ("termwise", "numpy", "numba", "onnxruntime", "tokenizers", "ir-measu
 
 def run(plan: Mapping[str, Any], arguments: argparse.Namespace) -> None:
     """Run a table or a figure on its datasets."""
+    if arguments.questions is not None:
+        plan = {**plan, "questions": arguments.questions}
     provenance = record.provenance(PACKAGES) | {"load": os.getloadavg()}
     encoders = _encoders(arguments)
     given = [{"data": data, "split": arguments.split} for data in arguments.data] or plan["datasets"]
@@ -242,6 +244,8 @@ def _table_parts(result: Mapping[str, Any]) -> list[str]:
         "mean over all tokens of a document; the reference truncates documents at 512.",
         _encoder_list(result),
     ]
+    if "questions" in plan:
+        parts.append(f"docTquery appends {plan['questions']} generated questions to each document.")
     for name, entry in result["datasets"].items():
         head = (
             "row", "published", "first stage", "query encoding", "re-ranking", *entry["measures"], "difference", "95 %",
@@ -462,6 +466,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--t5", type=Path, metavar="FOLDER", help="T5 that generates questions, for docTquery"
     )
+    parser.add_argument("--questions", type=int, help="questions per document, in place of those of the plan")
     parser.add_argument("--pairs", action="append", default=[], metavar="DATA", help="training pairs")
     parser.add_argument("--base", metavar="ENCODER", help="base encoder of training")
     parser.add_argument("--validation", metavar="DATA", help="held-out pairs")

@@ -50,7 +50,7 @@ def command(
             "--scorer NAME|DIR",
             "Score the stored texts with any scorer of termwise probe, such as a network of termwise train "
             "cross-encoder, a cross-encoder of sentence-transformers, or a published ranker, named mono-t5:DIR, "
-            "colbert:DIR, epic:DIR or ance:DIR; needs an index with --store-text.",
+            "qlm-t5:DIR, colbert:DIR, epic:DIR or ance:DIR; needs an index with --store-text.",
         ),
     ] = None,
     query_encoder: Annotated[

@@ -83,6 +83,9 @@ def open_scorer(text: str | ScorerSpecification, context: ScorerContext) -> Text
                                        the ``Authorization`` header
     ``python:MODULE:FUNCTION``         a function of a list of queries and a list of texts; ``fingerprint``
     ``mono-t5:FOLDER``                 a published checkpoint; ``length``, ``batch``, ``device``, ``tokenizer=FOLDER``
+    ``qlm-t5:FOLDER``                  a network that generates queries, such as doc2query; the same settings, and
+                                       ``likelihood=query|document|both`` with ``alpha``, see
+                                       `termwise.yardsticks.qlm_t5`
     ``colbert:FOLDER``                 a published checkpoint, with ``mask_punctuation=false`` if needed
     ``epic:FOLDER``                    a published checkpoint
     ``ance:FOLDER``                    a published checkpoint, with ``lower_case=false`` if needed
@@ -256,6 +259,20 @@ def _open_mono_t5(spec: ScorerSpecification, context: ScorerContext) -> TextScor
     return MonoT5Scorer.open(spec.target, **options, tokenizer=spec.settings.get("tokenizer"))
 
 
+def _open_qlm_t5(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
+    with _extra("cross-encoder", "QLM-T5"):
+        from termwise.yardsticks.qlm_t5 import Likelihood, QlmT5Scorer
+    options = _network_options(spec, context, "tokenizer", "likelihood", "alpha")
+    alpha = spec.number("alpha")
+    return QlmT5Scorer.open(
+        spec.target,
+        **options,
+        tokenizer=spec.settings.get("tokenizer"),
+        likelihood=cast("Likelihood", spec.settings.get("likelihood", "query")),
+        alpha=0.5 if alpha is None else alpha,
+    )
+
+
 def _open_colbert(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
     with _extra("cross-encoder", "ColBERT"):
         from termwise.yardsticks.colbert import ColbertScorer
@@ -418,6 +435,7 @@ PREFIXES: Mapping[str, Opener] = {
     "wmd:": _open_word_mover,
     "doc2query:": _open_expanded,
     "mono-t5:": _open_mono_t5,
+    "qlm-t5:": _open_qlm_t5,
     "colbert:": _open_colbert,
     "epic:": _open_epic,
     "ance:": _open_ance,

@@ -15,23 +15,19 @@ from dataclasses import dataclass
 from hashlib import sha256
 from inspect import signature
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from transformers.modeling_outputs import BaseModelOutput
 
 from termwise.errors import ModelFormatError
-from termwise.storage.file_record import folder_fingerprint, text_fingerprint
-from termwise.text.characters import without_surrogates
-from termwise.train.pretrained import load_pretrained, quiet
+from termwise.storage.file_record import text_fingerprint
+from termwise.train.pretrained import quiet
 from termwise.validation import check, check_count, check_texts
-from termwise.yardsticks.checkpoint import open_tokenizer, readable_words, tokenizer_folder
-from termwise.yardsticks.compatibility import check_length, torch_device
-from termwise.yardsticks.locate import locate_model
+from termwise.yardsticks.encoder_decoder import open_encoder_decoder, token_ids
 from termwise.yardsticks.network_scorer import padded_tensors
 
 COUNT = 4
@@ -144,24 +140,11 @@ class Doc2Query:
         ParameterError
             If there is no such device, or a number is out of range.
         """
-        torch_place = torch_device(device)
-        folder = locate_model(f"checkpoint of {_KIND}", place, _FIXES)
-        check_length(folder, length, 8)
-        network = load_pretrained(AutoModelForSeq2SeqLM, folder).eval()
-        if network.config.decoder_start_token_id is None or network.config.eos_token_id is None:
-            raise ModelFormatError(
-                "the configuration of the network lacks the start or end token of a query",
-                facts=[
-                    ("folder", folder),
-                    ("decoder_start_token_id", network.config.decoder_start_token_id),
-                    ("eos_token_id", network.config.eos_token_id),
-                ],
-                fixes=_FIXES,
-            )
-        tokenizer_place, tokenizer_digest = tokenizer_folder(tokenizer, folder)
+        opened = open_encoder_decoder(
+            _KIND, place, device=device, length=length, least=8, tokenizer=tokenizer, fixes=_FIXES
+        )
         return cls(
-            cast(PreTrainedModel, network.to(torch_place)),
-            open_tokenizer(_KIND, tokenizer_place, network.config.vocab_size, _FIXES),
+            **opened._asdict(),
             count=count,
             top=top,
             longest=longest,
@@ -169,13 +152,15 @@ class Doc2Query:
             prompt=prompt,
             seed=seed,
             batch=batch,
-            fingerprint=folder_fingerprint(folder, _KIND, *tokenizer_digest),
         )
 
     def expand(self, texts: Sequence[str]) -> list[tuple[str, ...]]:
         """Return the queries of each text, in the order of sampling; none for a blank text."""
         check_texts(texts)
-        rows = [self._token_ids(text) if text.strip() else [] for text in texts]
+        rows = [
+            token_ids(self.tokenizer, self.prompt + text, self.length) if text.strip() else []
+            for text in texts
+        ]
         queries: list[tuple[str, ...]] = [()] * len(texts)
         order = [
             position for position in np.argsort([len(row) for row in rows], kind="stable") if rows[position]
@@ -187,15 +172,6 @@ class Doc2Query:
             for position, start in zip(positions, range(0, len(sampled), self.count), strict=True):
                 queries[position] = self._decode(sampled[start : start + self.count])
         return queries
-
-    def _token_ids(self, text: str) -> list[int]:
-        ids: list[int] = self.tokenizer(
-            self.prompt + without_surrogates(readable_words(text, self.length)),
-            truncation=True,
-            max_length=self.length,
-            verbose=False,
-        )["input_ids"]
-        return ids
 
     def _uniforms(self, text: str) -> npt.NDArray[np.float64]:
         """Return a uniform number from 0 to 1 for each token of each query."""
@@ -237,8 +213,8 @@ class Doc2Query:
     def _next(self, logits: Tensor, thresholds: Tensor) -> Tensor:
         if not bool(torch.isfinite(logits).all()):
             raise ModelFormatError("an output of the network of doc2query is not finite")
-        best, ids = logits.double().topk(min(self.top, logits.shape[1]), dim=1)
-        cumulative = best.softmax(1).cumsum(1)
+        best, ids = logits.topk(min(self.top, logits.shape[1]), dim=1)
+        cumulative = best.double().softmax(1).cumsum(1)
         chosen = (cumulative[:, :-1] <= thresholds).sum(1, keepdim=True)
         return ids.gather(1, chosen)
 

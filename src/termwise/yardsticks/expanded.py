@@ -21,7 +21,7 @@ from termwise.scorers.sqlite_cache import CacheSchema, SqliteCache, text_key
 from termwise.storage.file_record import json_fingerprint
 from termwise.validation import check_texts
 
-_TEXTS_PER_COMMIT = 64
+_TEXTS_PER_COMMIT = 16
 
 _EXPANSIONS = CacheSchema(
     noun="generated queries",

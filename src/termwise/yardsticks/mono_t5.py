@@ -14,18 +14,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from transformers import AutoConfig, PreTrainedTokenizerBase, T5ForConditionalGeneration
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from termwise.errors import ModelFormatError
-from termwise.storage.file_record import folder_fingerprint
-from termwise.yardsticks.checkpoint import open_tokenizer, readable_words, tokenizer_folder
-from termwise.yardsticks.compatibility import check_complete, check_length, load_errors, torch_device
-from termwise.yardsticks.locate import default_name, locate_model
+from termwise.text.characters import without_surrogates
+from termwise.yardsticks.checkpoint import readable_words
+from termwise.yardsticks.encoder_decoder import open_encoder_decoder
+from termwise.yardsticks.locate import default_name
 from termwise.yardsticks.network_scorer import NetworkScorer, padded_tensors
 
 ANSWERS = ("true", "false")
@@ -48,7 +48,7 @@ class MonoT5Scorer(NetworkScorer):
     """
 
     reads_pairs: ClassVar[bool] = True
-    network: T5ForConditionalGeneration
+    network: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     length: int
 
@@ -81,21 +81,11 @@ class MonoT5Scorer(NetworkScorer):
             Folder or hub name of the tokenizer, if the checkpoint has none; ``google-t5/t5-base`` for
             ``castorini/monot5-base-msmarco``.
         """
-        torch_place = torch_device(device)
-        folder = locate_model(f"checkpoint of {_KIND}", place, _FIXES)
-        network = _load(folder, torch_place)
-        tokenizer_place, tokenizer_digest = tokenizer_folder(tokenizer, folder)
-        loaded_tokenizer = open_tokenizer(_KIND, tokenizer_place, network.config.vocab_size, _FIXES)
         length = 512 if length is None else length
-        check_length(folder, length, 16)
-        return cls(
-            network=network,
-            tokenizer=loaded_tokenizer,
-            length=length,
-            name=name or default_name(place),
-            batch=batch,
-            fingerprint=folder_fingerprint(folder, _KIND, length, *tokenizer_digest),
+        opened = open_encoder_decoder(
+            _KIND, place, length, device=device, length=length, least=16, tokenizer=tokenizer, fixes=_FIXES
         )
+        return cls(**opened._asdict(), length=length, name=name or default_name(place), batch=batch)
 
     def _excess(self, query: str, text: str) -> int:
         return len(self._input(query, text)) - self.length
@@ -112,7 +102,7 @@ class MonoT5Scorer(NetworkScorer):
 
     def _log_true(self, rows: list[list[int]]) -> npt.NDArray[np.float64]:
         config, device = self.network.config, self.network.device
-        ids, mask = padded_tensors(rows, config.pad_token_id or 0, device)
+        ids, mask = padded_tensors(rows, config.pad_token_id, device)
         logits = self.network(
             input_ids=ids,
             attention_mask=mask,
@@ -123,7 +113,7 @@ class MonoT5Scorer(NetworkScorer):
 
     def _input(self, query: str, text: str) -> list[int]:
         """Return the token ids of the input of a pair, before truncation."""
-        query, text = (readable_words(part, self.length) for part in (query, text))
+        query, text = (without_surrogates(readable_words(part, self.length)) for part in (query, text))
         return self._token_ids(f"Query: {query} Document: {text} {_QUESTION}")
 
     def _truncated(self, row: list[int]) -> list[int]:
@@ -133,26 +123,6 @@ class MonoT5Scorer(NetworkScorer):
     def _token_ids(self, text: str) -> list[int]:
         ids: list[int] = self.tokenizer(text, truncation=False, verbose=False)["input_ids"]
         return ids
-
-
-def _load(folder: Path, device: torch.device) -> T5ForConditionalGeneration:
-    noun = f"checkpoint of {_KIND}"
-    with load_errors(noun, folder, _FIXES):
-        model_type = AutoConfig.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False
-        ).model_type
-        if model_type not in ("t5", "mt5"):
-            raise ModelFormatError(
-                f"this is not a checkpoint of {_KIND}",
-                facts=[("folder", folder), ("model_type", model_type), ("expected", "t5")],
-                fixes=_FIXES,
-            )
-        factory: Any = T5ForConditionalGeneration
-        network, report = factory.from_pretrained(
-            folder, dtype=torch.float32, output_loading_info=True, local_files_only=True
-        )
-    check_complete(noun, folder, report["missing_keys"], _FIXES)
-    return cast(T5ForConditionalGeneration, network.to(device).eval())
 
 
 def _single_token(tokenizer: PreTrainedTokenizerBase, word: str, rows: int) -> int:

@@ -14,6 +14,7 @@ from tests.unit.collection import msmarco
 from termwise.errors import MissingFileError, ParameterError, UnknownNameError
 from termwise.fusion import interpolate
 from termwise.train.settings import TrainSettings
+from termwise.yardsticks import CachedExpander
 
 DATASETS = """
 [[datasets]]
@@ -591,27 +592,43 @@ def test_learning_curve(experiment, tiny, pieces, tmp_path):
 
 
 def test_the_generation_of_questions_resumes(collections, tmp_path):
-    from doctquery import Expanded, Questions
+    from doctquery import Expanded
     from judged_collection import Judged
 
-    class Maker:
+    class Generator:
         fingerprint = "toy"
 
         def __init__(self, limit: int) -> None:
             self.limit = limit
             self.asked = 0
 
-        def ask(self, texts: list[str], seed: int) -> list[list[str]]:
+        def expand(self, texts: list[str]) -> list[tuple[str, ...]]:
             self.asked += len(texts)
             if self.asked > self.limit:
                 raise KeyboardInterrupt
-            return [[f"why {text.split()[0]}"] for text in texts]
+            return [(f"why {text.split()[0]}",) for text in texts]
 
     documents = Judged.read("cats", collections / "cats", "test").documents
+    kept = tmp_path / "questions.sqlite"
     with pytest.raises(KeyboardInterrupt):
-        Questions.made(documents, Maker(20), tmp_path)
-    rest = Maker(100)
-    questions = Questions.made(documents, rest, tmp_path)
+        list(Expanded(documents, CachedExpander(Generator(20), kept)).documents())
+    rest = Generator(100)
+    expanded = list(Expanded(documents, CachedExpander(rest, kept)).documents())
     assert rest.asked == 50 - 16
-    first = next(iter(Expanded(documents, questions).documents()))
-    assert first.text.endswith(f"why {first.text.split()[0]}")
+    assert len(expanded) == 50
+    assert all(document.text.endswith(f"why {document.text.split()[0]}") for document in expanded)
+
+
+def test_rows_of_doctquery(run, encoders, tmp_path):
+    t5 = pytest.importorskip("tests.unit.yardsticks.test_doc2query").saved(tmp_path / "t5")
+    options = (f"--encoder=tilde={encoders['tilde']}", f"--t5={t5}", "--questions=2")
+    rows = run(reduced("table2", tmp_path), *options)["datasets"]["dogs/test"]["rows"]
+    assert all("measures" in row for row in rows)
+    kept = list((tmp_path / "work").glob("*/questions.sqlite"))
+    assert len(kept) == 2
+    assert "appends 2 generated questions" in (tmp_path / "out" / "tilde_table2.md").read_text()
+    before = [path.read_bytes() for path in kept]
+    (tmp_path / "out" / "tilde_table2.json").unlink()
+    again = run(reduced("table2", tmp_path), *options)["datasets"]["dogs/test"]["rows"]
+    assert [row["measures"] for row in again] == [row["measures"] for row in rows]
+    assert [path.read_bytes() for path in kept] == before

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from tests.unit.yardsticks import test_ance, test_colbert, test_epic, test_mono_t5
+from tests.unit.yardsticks import test_ance, test_colbert, test_epic, test_mono_t5, test_qlm_t5
 
 from termwise import Document
 from termwise.errors import MissingFileError, UnknownNameError, UsageError
@@ -17,10 +17,23 @@ from termwise.yardsticks.ance import AnceScorer
 from termwise.yardsticks.colbert import ColbertScorer
 from termwise.yardsticks.epic import EpicScorer
 from termwise.yardsticks.mono_t5 import MonoT5Scorer
+from termwise.yardsticks.qlm_t5 import QlmT5Scorer
 
 CONTEXT = ScorerContext(Background(lambda: [Document("a", "x")]), device="cpu")
-MADE = {"mono-t5:": test_mono_t5, "colbert:": test_colbert, "epic:": test_epic, "ance:": test_ance}
-CLASSES = {"mono-t5:": MonoT5Scorer, "colbert:": ColbertScorer, "epic:": EpicScorer, "ance:": AnceScorer}
+MADE = {
+    "mono-t5:": test_mono_t5,
+    "qlm-t5:": test_qlm_t5,
+    "colbert:": test_colbert,
+    "epic:": test_epic,
+    "ance:": test_ance,
+}
+CLASSES = {
+    "mono-t5:": MonoT5Scorer,
+    "qlm-t5:": QlmT5Scorer,
+    "colbert:": ColbertScorer,
+    "epic:": EpicScorer,
+    "ance:": AnceScorer,
+}
 
 
 @pytest.mark.parametrize("prefix", MADE)

@@ -44,20 +44,23 @@ def configuration(**changes):
     )
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def saved(path):
     torch.manual_seed(3)
     network = transformers.T5ForConditionalGeneration(configuration())
     with torch.no_grad():
         network.shared.weight.mul_(2)
         network.shared.weight[:2] *= torch.tensor([[0.0], [0.3]])  # no padding, and ends are rare
-    path = tmp_path_factory.mktemp("t5") / "asks"
     with quiet(bars=False):
         network.save_pretrained(path)
         transformers.T5Tokenizer(
             vocab=[(piece, -float(place)) for place, piece in enumerate(VOCABULARY)], extra_ids=0
         ).save_pretrained(path)
     return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return saved(tmp_path_factory.mktemp("t5") / "asks")
 
 
 @pytest.fixture(scope="module")

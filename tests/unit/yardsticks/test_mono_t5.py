@@ -114,6 +114,10 @@ def test_a_long_text_is_truncated_and_the_question_is_kept(folder):
     assert endless[0] == pytest.approx(endless[1], abs=1e-6)
 
 
+def test_a_lone_surrogate_is_no_error(scorer):
+    assert np.isfinite(scorer.score("\ud800", ["a \ud800"])).all()
+
+
 def test_a_tokenizer_without_the_answers_is_refused(tmp_path):
     lacking = [piece if piece != "▁false" else "▁flutter" for piece in VOCABULARY]
     with pytest.raises(ModelFormatError, match="an answer is not one token") as caught:
@@ -139,7 +143,7 @@ def test_a_missing_tokenizer_is_refused(folder, tmp_path):
 
 
 def test_other_folders_are_refused(folder, base, tmp_path):
-    with pytest.raises(ModelFormatError, match="not a checkpoint of monoT5"):
+    with pytest.raises(ModelFormatError, match="checkpoint of monoT5 cannot be loaded"):
         MonoT5Scorer.open(base)
     (tmp_path / "config.json").write_text('{"model_type": "t5"}')
     with pytest.raises(ModelFormatError, match="cannot be loaded"):
