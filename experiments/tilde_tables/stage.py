@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,9 +20,11 @@ from termwise.encode import EncoderFolder, open_query_encoder
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.indexing.recipes import RECIPES
 from termwise.models import NetworkModel, Tilde, TildeV2, make_model
+from termwise.rankers import ScorerContext, open_scorer
 from termwise.records import Query, Run
+from termwise.scorers import Background
 from termwise.search import Searcher
-from termwise.search.candidates import CandidateRanker
+from termwise.search.candidates import CandidateRanker, rank_candidates
 from termwise.search.query_document_likelihood import (
     QueryDocumentLikelihood,
     QueryLikelihoods,
@@ -210,6 +213,30 @@ class Stage:
             only_scoring=[part.name for part in recipe.parts if not part.retrieves],
         )
         return self._re_ranked(searcher, first, depth)
+
+    def scored(self, specification: str, first: First = "bm25", depth: int | None = None) -> TimedRun:
+        """Re-rank by a scorer that reads the texts, see `termwise.rankers.open_scorer`; each query is timed once."""
+
+        def make() -> TimedRun:
+            scorer = open_scorer(specification, ScorerContext(Background(list), device="cpu"))
+            candidates = self._head(first, depth)
+            wanted = {doc_id for ranking in candidates for doc_id in ranking.doc_ids}
+            texts = {
+                document.doc_id: document.text
+                for document in self.judged.documents.documents()
+                if document.doc_id in wanted
+            }
+            rankings, seconds = [], []
+            for query in self.judged.queries:
+                doc_ids = candidates[query.query_id].doc_ids if query.query_id in candidates else ()
+                began = time.perf_counter()
+                scores = scorer.score(query.text, [texts[doc_id] for doc_id in doc_ids])
+                rankings.append(rank_candidates(doc_ids, scores, query.query_id))
+                seconds.append(time.perf_counter() - began)
+            run = with_tail(Run(rankings, scorer.name), self.first(first).run)
+            return TimedRun(run, np.zeros(len(seconds)), np.array(seconds))
+
+        return self._once(("scorer", specification, first, depth), make)
 
     def _re_ranked(self, searcher: Searcher | CandidateRanker, first: First, depth: int | None) -> TimedRun:
         candidates = self._head(first, depth)

@@ -9,7 +9,8 @@ Plans
 Run
     ``tables.py run FILE --work WORK --encoder NAME=FOLDER``; ``--models FOLDER`` adds the encoders in its folders.
     ``--data`` (repeatable) replaces the datasets of the plan; ``ir_datasets:ID`` is one. Rows without their encoder
-    or T5 (``--t5``) stay blank with a note.
+    or T5 (``--t5``) stay blank with a note. Rows with ``score = "scorer"`` read the texts with a network of ``termwise
+    train`` in ``--models``, or any other scorer: ``--encoder qlm-t5=qlm-t5:FOLDER``.
 Candidates
     ``--candidates RUN`` (repeatable), or ``candidates`` of a dataset in the plan, replaces BM25 by a run of TREC, for
     example the first 1,000 of another engine. BM25 is then no longer timed, and networks encode the candidates.
@@ -118,8 +119,10 @@ def _encoders(arguments: argparse.Namespace) -> dict[str, str]:
     """Return encoders by their names in the plan."""
     encoders = {name: name for name in shipped_encoders()}
     if arguments.models is not None:
-        found = sorted(path.parent for path in arguments.models.glob("*/encoder.json"))
-        encoders |= {folder.name: str(folder) for folder in found}
+        for manifest in ("encoder.json", "scorer.json"):
+            encoders |= {
+                path.parent.name: str(path.parent) for path in arguments.models.glob(f"*/{manifest}")
+            }
     return encoders | record.named_folders(arguments.encoder)
 
 
@@ -186,9 +189,9 @@ def table(plan: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) ->
 def _lacking(row: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) -> str | None:
     if row.get("first") == "doctquery" and not stage.makes_questions:
         return "no T5 was named (--t5 FOLDER)"
-    for part in ("encoder", "query_encoder"):
+    for part in ("encoder", "query_encoder", "scorer"):
         if part in row and row[part] not in encoders:
-            return f"no encoder {row[part]} was named (--encoder {row[part]}=FOLDER)"
+            return f"no {part.replace('query_', '')} {row[part]} was named (--encoder {row[part]}=FOLDER)"
     if "stored" in row and not stage.by_example:
         return "its queries are not documents of the collection, which can be encoded in advance"
     return None
@@ -216,10 +219,13 @@ def _row(row: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) -> t
         timed = stage.likelihoods(encoder, reader, row["alpha"], form, first, depth=depth, stored=stored)
     elif score == "tildev2" and encoder is not None:
         timed = stage.tildev2(encoder, first, depth)
+    elif score == "scorer":
+        settings = "".join(f",{name}={value}" for name, value in row.get("settings", {}).items())
+        timed = stage.scored(encoders[row["scorer"]] + settings, first, depth)
     elif score in RECIPES:
         timed = stage.mixture(score, encoders, first, depth)
     else:
-        raise UnknownNameError.of("score", score, ("none", "ql", "dl", "qdl", "tildev2", *RECIPES))
+        raise UnknownNameError.of("score", score, ("none", "ql", "dl", "qdl", "tildev2", "scorer", *RECIPES))
     latency = Latency.of(timed.encoding, timed.scoring)
     run = timed.run
     if "first_share" in row:

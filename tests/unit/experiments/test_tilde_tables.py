@@ -632,3 +632,17 @@ def test_rows_of_doctquery(run, encoders, tmp_path):
     again = run(reduced("table2", tmp_path), *options)["datasets"]["dogs/test"]["rows"]
     assert [row["measures"] for row in again] == [row["measures"] for row in rows]
     assert [path.read_bytes() for path in kept] == before
+
+
+def test_rows_of_networks_that_read_the_texts(run, tmp_path, monkeypatch):
+    (tmp_path / "lengths.py").write_text(
+        "def scores(queries, texts):\n    return [float(len(text)) for text in texts]\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    result = run(reduced("table2", tmp_path), "--encoder=epic=python:lengths:scores")
+    rows = {row["name"]: row for row in result["datasets"]["dogs/test"]["rows"]}
+    row = rows["BM25 (top 100) + EPIC"]
+    assert row["published"] == ".270"
+    assert row["latency, ms"]["re-ranking"]["n"] == 10
+    assert row["measures"] != rows["BM25"]["measures"]
+    assert "no scorer qlm-bert was named" in rows["BM25 (top 100) + QLM-BERT, QL"]["not run"]
