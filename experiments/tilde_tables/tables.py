@@ -10,7 +10,7 @@ Run
     ``tables.py run FILE --work WORK --encoder NAME=FOLDER``; ``--models FOLDER`` adds the encoders in its folders.
     ``--data`` (repeatable) replaces the datasets of the plan; ``ir_datasets:ID`` is one. Rows without their encoder
     or T5 (``--t5``) stay blank with a note. Rows with ``score = "scorer"`` read the texts with a network of ``termwise
-    train`` in ``--models``, or any other scorer: ``--encoder qlm-t5=qlm-t5:FOLDER``.
+    train`` in ``--models``, or any other scorer: ``--scorer qlm-t5=qlm-t5:FOLDER``.
 Candidates
     ``--candidates RUN`` (repeatable), or ``candidates`` of a dataset in the plan, replaces BM25 by a run of TREC, for
     example the first 1,000 of another engine. BM25 is then no longer timed, and networks encode the candidates.
@@ -88,7 +88,7 @@ def run(plan: Mapping[str, Any], arguments: argparse.Namespace) -> None:
             question_maker=arguments.t5,
             questions=plan.get("questions", 40),
         )
-        measured = table(plan, stage, encoders) if "rows" in plan else {}
+        measured = table(plan, stage, encoders | _scorers(arguments)) if "rows" in plan else {}
         if "sweep" in plan:
             measured |= sweep(plan, stage, encoders)
         name = stage.judged.name
@@ -119,11 +119,15 @@ def _encoders(arguments: argparse.Namespace) -> dict[str, str]:
     """Return encoders by their names in the plan."""
     encoders = {name: name for name in shipped_encoders()}
     if arguments.models is not None:
-        for manifest in ("encoder.json", "scorer.json"):
-            encoders |= {
-                path.parent.name: str(path.parent) for path in arguments.models.glob(f"*/{manifest}")
-            }
+        found = sorted(path.parent for path in arguments.models.glob("*/encoder.json"))
+        encoders |= {folder.name: str(folder) for folder in found}
     return encoders | record.named_folders(arguments.encoder)
+
+
+def _scorers(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return specifications of scorers by their names in the plan."""
+    found = [] if arguments.models is None else sorted(arguments.models.glob("*/scorer.json"))
+    return {path.parent.name: str(path.parent) for path in found} | record.named_folders(arguments.scorer)
 
 
 def _described(folder: str) -> dict[str, Any]:
@@ -191,7 +195,8 @@ def _lacking(row: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) 
         return "no T5 was named (--t5 FOLDER)"
     for part in ("encoder", "query_encoder", "scorer"):
         if part in row and row[part] not in encoders:
-            return f"no {part.replace('query_', '')} {row[part]} was named (--encoder {row[part]}=FOLDER)"
+            option = part.removeprefix("query_")
+            return f"no {option} {row[part]} was named (--{option} {row[part]}=FOLDER)"
     if "stored" in row and not stage.by_example:
         return "its queries are not documents of the collection, which can be encoded in advance"
     return None
@@ -464,6 +469,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--data", action="append", default=[], metavar="DATA", help="datasets in place of those of the plan"
     )
+    parser.add_argument("--scorer", action="append", default=[], metavar="NAME=SCORER")
     parser.add_argument(
         "--candidates", action="append", type=Path, default=[], metavar="RUN", help="run in place of BM25"
     )
