@@ -282,6 +282,23 @@ def excludes_zero(bounds: Sequence[float | None]) -> bool:
     return low is not None and high is not None and (low > 0 or high < 0)
 
 
+SET_LATER = (
+    "*Set later* marks a target that was written with or after a result, on these queries, of the same system or of "
+    "one that it extends. Such a target does not test a prediction."
+)
+
+
+def verdict(reached: bool | None, *, set_later: bool) -> str:
+    """Return whether a target is reached, and whether it was written when results were known; see `SET_LATER`."""
+    said = {True: "yes", False: "no", None: "not judged: in part"}[reached]
+    return f"{said}, set later" if set_later else said
+
+
+def target_section(targets: Sequence[Mapping[str, Any]], table: str) -> str:
+    """Return the table of targets, with an explanation if some were written when results were known."""
+    return f"{SET_LATER}\n\n{table}" if any(one["set_later"] for one in targets) else table
+
+
 def skipped_section(skipped: Mapping[str, str]) -> str:
     """Return the section of a page that lists the systems that were not run, with reasons."""
     lines = "".join(f"\n- {name}: {reason}" for name, reason in skipped.items())

@@ -216,6 +216,7 @@ def targets(plan: Plan, results: Mapping[str, Any]) -> list[dict[str, Any]]:
                         "over": target.over,
                         "measure": measure,
                         "wanted": target.ratio,
+                        "set_later": target.set_later,
                         "ratio": entry["ratio"],
                         "ratio interval": entry["ratio interval"],
                         "difference": entry["difference"],

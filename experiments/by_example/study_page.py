@@ -15,6 +15,7 @@ def page(plan: Plan, result: Mapping[str, Any]) -> str:
     """Return the page: targets, tables of each collection, measures by share."""
     parts = [
         f"# {plan.title}",
+        plan.note,
         f"After {plan.source}. Made by `experiments/by_example/study.py`. Choices are made on other queries than those "
         "of the values; the JSON lists them by part. The letters of a value are those of the rows that it exceeds "
         f"significantly: paired t-test, p < {plan.level} after Bonferroni's correction over all pairs of rows. "
@@ -78,7 +79,7 @@ def _targets(found: Sequence[Mapping[str, Any]]) -> str:
             record.number(one["difference"], signed=True),
             record.interval(one["interval"], signed=True),
             record.p_value(one["p_permutation"]),
-            "yes" if one["reached"] else "no",
+            record.verdict(one["reached"], set_later=one["set_later"]),
         )
         for one in found
     ]
@@ -94,7 +95,7 @@ def _targets(found: Sequence[Mapping[str, Any]]) -> str:
         "p",
         "reached",
     )
-    return record.table(head, rows, left=3)
+    return record.target_section(found, record.table(head, rows, left=3))
 
 
 def _table(plan: Plan, table: Table, entry: Mapping[str, Any], collection: str) -> str:

@@ -121,13 +121,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Target:
-    """Target: a ratio of the mean to that of another system."""
+    """Target: a ratio of the mean to that of another system; `set_later` if results of it were known before."""
 
     collection: str
     systems: tuple[str, ...]
     over: str
     measures: tuple[str, ...]
     ratio: float
+    set_later: bool = False
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,8 @@ class Plan:
     level : float
         Significance level of the tests.
     collections, systems, tables, targets
+    note : str
+        Text at the top of the page.
     """
 
     name: str
@@ -166,6 +169,7 @@ class Plan:
     systems: Mapping[str, System]
     tables: tuple[Table, ...]
     targets: tuple[Target, ...]
+    note: str = ""
 
     @classmethod
     def read(cls, path: Path) -> Plan:

@@ -98,6 +98,7 @@ def _target(one: Mapping[str, Any]) -> dict[str, Any]:
         "ratio": record.number(one["ratio"]),
         "interval": record.interval(one["ratio interval"]),
         "reached": one["reached"],
+        "verdict": record.verdict(one["reached"], set_later=one["set_later"]),
     }
 
 

@@ -125,19 +125,34 @@ class System:
 
 @dataclass(frozen=True, kw_only=True)
 class Contrast:
-    """Comparison of two systems; `ratio` is a target for the ratio of their macro means."""
+    """Comparison of two systems.
+
+    Attributes
+    ----------
+    system, against : str
+        The systems.
+    ratio : float, optional
+        Target for the ratio of their macro means.
+    set_later : bool
+        Whether the target was written when results of the system were known.
+    """
 
     system: str
     against: str
     ratio: float | None = None
+    set_later: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Plan of the experiment. `analyzers` contains the first installed analyzer of each field, by name."""
+    """Plan of the experiment.
+
+    `analyzers` contains the first installed analyzer of each field, by name; `note` stands at the top of the page.
+    """
 
     name: str
     title: str
+    note: str
     measures: tuple[str, ...]
     depth: int
     collections: dict[str, Entry]
@@ -169,6 +184,7 @@ class Plan:
         plan = cls(
             name=body["name"],
             title=body["title"],
+            note=body.get("note", ""),
             measures=tuple(body["measures"]),
             depth=body["depth"],
             collections=named_parts(Entry, body["collections"]),

@@ -110,6 +110,7 @@ def page(result: Mapping[str, Any], plan: Plan) -> str:
     """Write the tables."""
     parts = [
         f"# {plan.title}" + (", in part" if result["partial"] else ""),
+        plan.note,
         f"Made by `experiments/model1_tables/model1_tables.py` with the plan `{plan.name}.toml`, which declares "
         "collections, systems, tables and contrasts.",
         _notes(result, plan),
@@ -228,15 +229,14 @@ def _target_table(result: Mapping[str, Any], plan: Plan) -> str:
             f"≥ {one['ratio']:.2f}",
             record.number(one["found"]["ratio"]),
             record.interval(one["found"]["interval"]),
-            {True: "yes", False: "no", None: "not judged: in part"}[one["reached"]],
+            record.verdict(one["reached"], set_later=one["set_later"]),
         ]
         for one in result["targets"]
     ]
     if not rows:
         return "The plan has no targets, or their systems were not run."
-    return record.table(
-        ("systems", f"target ratio of macro {plan.measure}", "ratio", "95 %", "reached"), rows
-    )
+    head = ("systems", f"target ratio of macro {plan.measure}", "ratio", "95 %", "reached")
+    return record.target_section(result["targets"], record.table(head, rows))
 
 
 def _contrast_tables(result: Mapping[str, Any], plan: Plan, measure: str) -> list[str]:

@@ -229,7 +229,7 @@ def page(kept: Mapping[str, Any]) -> str:
         rows.append([f"`{ranker}`", *cells])
     names = {name: name.upper().replace("DL", "DL ") for name in tracks}
     head = ["ranker", *(f"{names[name]}, {kind}" for name in tracks for kind in ("passages", "recovered"))]
-    reached = [
+    differences = [
         f"{names[name]} {record.number(one['recovered']['bm25'] - one['run'], digits=4, signed=True)}"
         for name, one in tracks.items()
     ]
@@ -246,8 +246,8 @@ def page(kept: Mapping[str, Any]) -> str:
             "",
             record.table(head, rows),
             "",
-            f"The target is a difference between `bm25` and the run of at most {REACH}: {', '.join(reached)}: "
-            f"{'reached' if within else 'NOT reached'}.",
+            f"Difference between `bm25` and the run: {', '.join(differences)}. The limit of {REACH}, which was written "
+            f"with the result, is {'kept' if within else 'NOT kept'}.",
             "",
             f"The recovered frequencies reproduce {kept['exact']:.1%} of the {kept['scores']:,} scores of the runs to "
             f"{EXACT}; the median residual is {kept['median residual']:.1e}. The texts of the other passages differ "

@@ -132,7 +132,19 @@ def _scorers(arguments: argparse.Namespace) -> dict[str, str]:
 
 def _described(folder: str) -> dict[str, Any]:
     opened = EncoderFolder.open(folder)
-    return {"id": opened.id, "pairs seen": opened.manifest.trained.get("pairs_seen")}
+    trained = opened.manifest.trained
+    settings = trained.get("settings", {})
+    departures = {
+        "a contrastive loss": settings.get("contrast"),
+        "a fit of the head before training": settings.get("head_steps"),
+        "biases set from frequencies of terms": settings.get("prior_bias"),
+        "a dense teacher": settings.get("teacher", "none") != "none",
+    }
+    return {
+        "id": opened.id,
+        "pairs seen": trained.get("pairs_seen"),
+        "departures": [name for name, present in departures.items() if present],
+    }
 
 
 def _measures(plan: Mapping[str, Any], stage: Stage) -> list[str]:
@@ -293,7 +305,11 @@ def _encoder_list(result: Mapping[str, Any]) -> str:
                 if isinstance(seen, int)
                 else "number of training pairs not known"
             )
-            lines.append(f"- encoder `{name}`: {described['id'][:19]}…, {pairs}")
+            departures = ", ".join(described["departures"])
+            lines.append(
+                f"- encoder `{name}`: {described['id'][:19]}…, {pairs}"
+                + (f". Departures from the training of the paper: {departures}" if departures else "")
+            )
     return "\n".join(lines)
 
 

@@ -142,11 +142,15 @@ class Exposure:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """Target: a ratio of macro means, and the least ratio of every collection."""
+    """Target: a ratio of macro means, and the least ratio of every collection.
+
+    `set_later` marks a target that was written when results of the system, or of one that it extends, were known.
+    """
 
     system: str
     macro: float
     each: float | None = None
+    set_later: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

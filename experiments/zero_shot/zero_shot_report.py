@@ -301,11 +301,13 @@ def _target_table(result: Mapping[str, Any]) -> str:
                 record.interval(target["ratio"]["interval"]),
                 each,
                 ", ".join(target["collections below"]) or ("none" if each else ""),
-                {True: "yes", False: "no", None: "not judged: in part"}[target["reached"]],
+                record.verdict(target["reached"], set_later=target["set_later"]),
             ]
         )
     head = ("system", "target ratio", "ratio", "95 %", "and", "collections below", "reached")
-    return record.table(head, rows) if rows else "No system with a target was run."
+    if not rows:
+        return "No system with a target was run."
+    return record.target_section(result["targets"], record.table(head, rows))
 
 
 def _contrasts(result: Mapping[str, Any], plan: Plan) -> list[str]:

@@ -53,7 +53,9 @@ class TildeV2(NetworkModel):
     counting : {"new", "raw"}, optional
         ``new``: `expansion_terms` terms are appended. ``raw``: the `expansion_terms` most likely terms of the
         vocabulary are examined, and those that pass the filter and are not in the text are appended, as in the
-        published code. By default the value of the encoder's training.
+        published code. With ``raw``, `expansion_terms` is comparable between converted published checkpoints only:
+        the training setting ``prior_bias``, as in the shipped encoder, makes stop terms unlikely, so that nearly all of
+        these terms are appended. By default the value of the encoder's training.
     expansion_lift : float, optional
         Terms are ranked by ln P(t|d) − expansion_lift · floor(t), where the floor of the expansion encoder is the mean
         of ln P(t|d) over passages. 0 ranks by likelihood, as published; 1 by likelihood relative to other passages. By

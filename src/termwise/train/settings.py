@@ -135,7 +135,8 @@ class TrainSettings(LoopSettings):
         For TILDE: factor of an additional loss, the cross-entropy of the relevant passage among those of the batch by
         query likelihood. It needs no further forward pass. 0 for the loss of the paper.
     prior_bias : bool
-        For TILDE: initialise the decoder's bias with the log-odds of each term in the targets of the objective.
+        For TILDE: initialise the decoder's bias with the log-odds of each term in the targets of the objective. Stop
+        terms then never are among the most likely terms, see `termwise.train.loop.warm_start.set_prior_bias`.
     initial_weight : float
         For TILDEv2: initial bias of a new projection. At 0 half of all pieces start with a weight of 0, and a ReLU has
         no gradient there; at 1 the initial scores count matches. For SPLADE-doc: added to the bias of every term. The

@@ -73,7 +73,7 @@ def other_encoder(tiny: ModuleType, pieces: tuple[str, ...], tmp_path: Path) -> 
     table = tiny.square(far, otherwise=-5.0, terms=terms)
     folder = tiny.make_folder(
         tmp_path / "other", "tilde", table, floors=[-4.5] * terms, pieces=pieces, positions=32,
-        trained={"pairs_seen": 1000},
+        trained={"pairs_seen": 1000, "settings": {"contrast": 0.02, "prior_bias": False, "teacher": "none"}},
     )  # fmt: skip
     return str(folder)
 

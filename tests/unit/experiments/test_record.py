@@ -101,3 +101,12 @@ def test_an_encoded_index_is_reused(encoders, tmp_path):
     assert documents.read == read
     index(keep=2)
     assert documents.read > read
+
+
+def test_targets_that_were_set_later_are_marked():
+    import record
+
+    assert record.verdict(True, set_later=False) == "yes"
+    assert record.verdict(False, set_later=True) == "no, set later"
+    assert record.target_section([{"set_later": False}], "table") == "table"
+    assert record.target_section([{"set_later": True}], "table") == f"{record.SET_LATER}\n\ntable"

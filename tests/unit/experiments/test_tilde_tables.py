@@ -98,7 +98,10 @@ def test_table_3_has_all_seven_rows(run, encoders, other_encoder, tmp_path):
     distinct = [measured[place] for place in (0, 1, 2, 3, 6)]
     assert all(distinct.count(found) == 1 for found in distinct)
     page = (tmp_path / "out" / "tilde_table3.md").read_text()
-    assert page.count("trained on 1,000 pairs") == 3
+    assert (
+        page.count("trained on 1,000 pairs. Departures from the training of the paper: a contrastive loss\n")
+        == 3
+    )
     assert page.count("not known") == 1
 
 

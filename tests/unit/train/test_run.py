@@ -16,6 +16,7 @@ pytest.importorskip("transformers")
 from safetensors.torch import load_file  # noqa: E402
 
 from termwise.collection.training_pairs import PairSource  # noqa: E402
+from termwise.encode.expansion import expand  # noqa: E402
 from termwise.errors import (  # noqa: E402
     CorruptModelError,
     ForeignFolderError,
@@ -273,6 +274,24 @@ def test_the_prior_bias_counts_the_targets_of_the_objective(base, pieces, number
     bias = output_layer(network.pretrained).bias.tolist()
     assert bias[number("wing")] == pytest.approx(math.log(wing))
     assert bias[number("drag")] == pytest.approx(math.log(drag))
+
+
+def test_the_prior_bias_keeps_stop_terms_out_of_expansions(base, pieces, analyzer, number):
+    source = made_source("air", 300)
+    torch.manual_seed(1)
+    network = network_on_base("tilde", base)
+    set_prior_bias(network, pieces, [source], TrainSettings())
+    bias = output_layer(network.pretrained).bias
+    assert bias[number("the")] < bias[number("wing")] - 3
+    kept = clean_vocabulary(analyzer.vocabulary, "repo")
+    seen = int((bias > bias[number("the")]).sum())
+    passage = pieces(source.passages[0])
+    ids, mask = pieces.padded([pieces.framed(pieces.special.document, passage)])
+    with torch.no_grad():
+        logits = network.eval()(ids, mask).numpy()
+    (chosen,) = expand(logits, [passage[:0]], allowed=np.ones_like(kept), terms=seen, counting="raw")
+    assert len(chosen) == seen
+    assert kept[chosen].all()
 
 
 def test_only_the_learning_rate_may_change_when_resuming(base, analyzer, sources, tmp_path):

@@ -94,6 +94,10 @@ def set_prior_bias(
     The targets are the training queries for query likelihood, the passages for document likelihood, and both for BiQDL.
     With n of them, df of which contain the term, the bias is ln((df + 0.5) / (n - df + 0.5)). With initial logits of 0,
     training needs thousands of steps to learn that all terms are rare.
+
+    A stop term is never counted, so its bias is the lowest: about -13 for 300,000 texts. No loss trains it, so stop
+    terms do not fill the top m of an expansion with ``counting="raw"``. In published checkpoints they do, and m is
+    comparable between those only.
     """
     vocabulary = pieces.analyzer.vocabulary
     kept = clean_vocabulary(vocabulary, settings.cleaning)
