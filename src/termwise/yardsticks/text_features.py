@@ -19,6 +19,9 @@ For the terms of each analyzer:
 ``span``            length of the longest common run of terms
 ``span_share``      ``span`` / ``query_terms``
 ``window``          length of the shortest window with all covered terms / ``covered``
+``pairs``           sum of c / (c + 1.2) over pairs of query terms that are at most 4 places apart in the query; c is
+                    the number of their occurrences at most 8 places apart in the text
+``ordered_pairs``   the same for occurrences in the order of the query
 ==================  ===================================================================================================
 
 Features independent of the analyzer: ``query_characters``, ``text_characters``, and ``runs_of_3`` and ``runs_of_4``,
@@ -50,10 +53,13 @@ OF_PAIR = ("query_characters", "text_characters", *(f"runs_of_{size}" for size i
 OF_TERMS = (
     "bm25", "query_terms", "text_terms", "covered", "covered_share", "idf", "idf_covered", "idf_share", "tf",
     "tf_most", "tf_idf", "overlap", "first", "span", "span_share", "window",
+    "pairs", "ordered_pairs",
 )  # fmt: skip
 
-VERSION = 1
+VERSION = 2
 """Version of the definitions; part of the fingerprint."""
+
+_QUERY_WINDOW, _TEXT_WINDOW, _SATURATION = 4, 8, 1.2
 
 _UNDEFINED = math.nan
 
@@ -179,6 +185,7 @@ def _term_features(query: Sequence[str], text: Sequence[str], positions: Positio
         shortest_window([positions[term] for term in covered]) / len(covered)
         if len(covered) > 1
         else _UNDEFINED,
+        *near_pairs(query, positions),
     ]
 
 
@@ -191,6 +198,29 @@ def longest_span(query: Sequence[str], text: Sequence[str]) -> int:
     3
     """
     return SequenceMatcher(None, query, text, autojunk=False).find_longest_match().size
+
+
+def near_pairs(query: Sequence[str], positions: Positions) -> tuple[float, float]:
+    """Return the features ``pairs`` and ``ordered_pairs``.
+
+    Examples
+    --------
+    >>> near_pairs(["a", "b"], {"a": [0, 20], "b": [3, 19]})  # two occurrences, one of them in the order of the query
+    (0.625, 0.4545454545454545)
+    """
+    pairs = {
+        (first, second)
+        for place, first in enumerate(query)
+        for second in query[place + 1 : place + 1 + _QUERY_WINDOW]
+        if first != second and first in positions and second in positions
+    }
+    counts = [
+        np.subtract.outer(positions[second], positions[first]).ravel() for first, second in sorted(pairs)
+    ]
+    near = [int((np.abs(distances) <= _TEXT_WINDOW).sum()) for distances in counts]
+    ordered = [int(((distances > 0) & (distances <= _TEXT_WINDOW)).sum()) for distances in counts]
+    saturated = (sum(count / (count + _SATURATION) for count in found) for found in (near, ordered))
+    return next(saturated), next(saturated)
 
 
 def shortest_window(positions: Sequence[Sequence[int]]) -> int:

@@ -77,8 +77,20 @@ def test_features_by_hand():
             "span": 2,
             "span_share": 2 / 3,
             "window": 2 / 2,
+            "pairs": 2 / 3.2,  # a and c, at distances of 3 and 1
+            "ordered_pairs": 2 / 3.2,
         }
     )
+
+
+def test_pairs_of_terms_are_near_in_query_and_text():
+    far = "a y y y y y y y c"  # 8 apart
+    assert row_of("a c", far)["pairs"] == pytest.approx(1 / 2.2)
+    assert row_of("a c", "y".join(["a ", " y" * 8, " c"]))["pairs"] == 0
+    assert (row_of("c a", far)["pairs"], row_of("c a", far)["ordered_pairs"]) == (pytest.approx(1 / 2.2), 0)
+    assert row_of("a x x x c", "a c")["pairs"] == pytest.approx(1 / 2.2)  # 4 apart in the query
+    assert row_of("a x x x x c", "a c")["pairs"] == 0
+    assert row_of("a a", "a a")["pairs"] == 0
 
 
 def test_undefined_features_are_nan():
