@@ -376,6 +376,9 @@ class Run:
         object.__setattr__(self, "rankings", MappingProxyType(table))
         object.__setattr__(self, "name", name)
 
+    def __reduce__(self) -> tuple[type[Run], tuple[list[Ranking], str]]:
+        return Run, (list(self), self.name)
+
     def __len__(self) -> int:
         return len(self.rankings)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -61,7 +62,7 @@ class Searcher:
     """Ranks documents for queries; `termwise.open` and `termwise.build_index` make it.
 
     A searcher reads one generation of an index, or of a mixture of indexes. It is stateless: no call changes what a
-    later call returns.
+    later call returns. A pickled searcher opens its folder again, in the newest generation.
 
     Parameters
     ----------
@@ -166,6 +167,24 @@ class Searcher:
         from termwise.search.mixture import Mixture
 
         return cls(Mixture(parts, depth=depth, feedback=feedback))
+
+    def __reduce__(self) -> tuple[Callable[..., Searcher], tuple[object, ...]]:
+        """Pickle the path: a copy in another process opens the folder, in its newest generation."""
+        backend = self.backend
+        if isinstance(backend, SingleIndex) and backend.given_encoder is not None:
+            raise ParameterError(
+                "a searcher with its own encoder of queries cannot be pickled",
+                facts=[("index", backend.path)],
+                fixes=["pickle the path, and make the searcher in the other process"],
+            )
+        if isinstance(backend, SingleIndex) or backend.path is not None:
+            from termwise.search.opening import open_searcher
+
+            return open_searcher, (Path(str(backend.path)).resolve(),)
+        only_scoring = [part.name for part in backend.parts if not part.retrieves]
+        mix = partial(Searcher.mix, depth=backend.depth, feedback=backend.feedback, only_scoring=only_scoring)
+        searchers = {part.name: Searcher(part.backend) for part in backend.parts}
+        return mix, (searchers, [part.weight for part in backend.parts])
 
     def __repr__(self) -> str:
         documents = f"{self.documents:,} documents"

@@ -58,7 +58,7 @@ class SingleIndex:
                 fixes=[Fix.call("termwise.open", Code("path"))],
             )
         self.index = self.attribute_index = index
-        self._given_encoder = encoder
+        self.given_encoder = encoder
         self.encoder = query_encoder_of(index) if encoder is None else encoder
 
     @cached_property
@@ -112,7 +112,7 @@ class SingleIndex:
     def refreshed(self) -> SingleIndex:
         """Return the newest generation; the same object if it is the newest."""
         newest = self.index.newest()
-        return self if newest is self.index else SingleIndex(newest, self._given_encoder)
+        return self if newest is self.index else SingleIndex(newest, self.given_encoder)
 
     def encodings(self, search: Search, example: int | None = None) -> tuple[PartEncoding, ...]:
         """Return how a search encodes queries for each part.

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
-from termwise.search import Search
+from termwise.search import Search, Searcher
 from termwise.weights import TermWeights
 
 WORDS = ["merge", "sort", "list", "file", "read", "line", "card", "shuffl"]
@@ -196,3 +197,28 @@ def test_texts_and_identifiers_are_strings(searcher):
     ):
         with pytest.raises(ParameterError):
             call()
+
+
+def test_a_pickled_searcher_opens_its_folder_again(tmp_path):
+    documents = [Document("a", "merge two sorted lists"), Document("b", "sort a list of words")]
+    built = {
+        model: termwise.build_index(documents, tmp_path / model, model=model) for model in ("bm25", "jm")
+    }
+    mixture = Searcher.mix(built, [0.3, 0.7], depth=50, only_scoring=["jm"])
+    for searcher in (built["bm25"], mixture):
+        copy = pickle.loads(pickle.dumps(searcher))
+        assert copy.rank("sorting lists").doc_ids == searcher.rank("sorting lists").doc_ids
+        assert copy.rank("sorting lists").scores.tolist() == searcher.rank("sorting lists").scores.tolist()
+    assert (copy.backend.depth, [part.retrieves for part in copy.backend.parts]) == (50, [True, False])
+    own = Searcher.of_index(built["bm25"].backend.index, built["jm"].backend.encoder)
+    with pytest.raises(ParameterError, match="cannot be pickled"):
+        pickle.dumps(own)
+    with termwise.open_writer(tmp_path / "bm25") as writer:
+        writer.add([Document("c", "merge")])
+    assert pickle.loads(pickle.dumps(built["bm25"])).documents == 3
+
+
+def test_a_pickled_run_is_the_same():
+    run = Run([Ranking(["b", "a"], [2.0, 1.5], query_id="q1")], name="bm25")
+    copy = pickle.loads(pickle.dumps(run))
+    assert (copy.name, copy["q1"].doc_ids, copy["q1"].scores.tolist()) == ("bm25", ("b", "a"), [2.0, 1.5])
