@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TypeVar
 
 from jiter import from_json
@@ -37,6 +38,12 @@ BODY_SECONDS = 10.0
 
 SMALL = 4 << 10
 """Largest size in bytes of a body that is parsed on the event loop; a thread parses larger ones."""
+
+GZIP = "gzip", "x-gzip"
+"""Names of the compression that a body may have."""
+
+PART = 64 << 10
+"""Largest number of bytes that are decompressed at once."""
 
 MOST_LEVELS = 30
 """Nesting of objects and arrays in a body."""
@@ -83,16 +90,16 @@ SHARE = "termwise.body"
 
 
 async def body_of(request: Request, limits: BodyLimits, media_types: tuple[str, ...] = (JSON,)) -> bytes:
-    """Return the body of a request.
+    """Return the body of a request, decompressed.
 
     A media type is required, so that a page of another site cannot send a request that a browser takes as simple.
 
     Raises
     ------
     MediaTypeError
-        If the body has another media type.
+        If the body has another media type, or another compression than gzip.
     TooLargeError
-        If the body has more bytes, or more values, than its limits allow.
+        If the decompressed body has more bytes, or more values, than its limits allow.
     OverloadError
         If the bodies of all requests are over the bound of the service; see `ByteBudget`.
     SlowRequestError
@@ -110,7 +117,7 @@ async def body_of(request: Request, limits: BodyLimits, media_types: tuple[str, 
     size = 0
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            async for chunk in request.stream():
+            async for chunk in _decoded(request):
                 size += len(chunk)
                 if size > limits.size:
                     raise TooLargeError(
@@ -137,6 +144,33 @@ async def body_of(request: Request, limits: BodyLimits, media_types: tuple[str, 
             fixes=["send several requests"],
         )
     return data
+
+
+async def _decoded(request: Request) -> AsyncIterator[bytes]:
+    """Yield the parts of a body, decompressed, so that its size can be checked before more is decompressed."""
+    coding = request.headers.get("content-encoding", "identity").strip().lower()
+    if coding not in (*GZIP, "identity"):
+        raise MediaTypeError(
+            "the body of a request is plain or compressed with gzip",
+            facts=[("content-encoding", shown(coding))],
+        )
+    if coding == "identity":
+        async for chunk in request.stream():
+            yield chunk
+        return
+    decoder = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        async for chunk in request.stream():
+            while chunk and not decoder.eof:
+                yield decoder.decompress(chunk, PART)
+                chunk = decoder.unconsumed_tail
+            if chunk or decoder.unused_data:
+                break
+        complete = decoder.eof and not decoder.unused_data
+    except zlib.error:
+        complete = False
+    if not complete:
+        raise ServiceError("the body is not valid gzip", facts=[("content-encoding", coding)])
 
 
 _BEFORE_VALUES = b"{", b"[", b",", b"\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import gc
+import gzip
 import json
 import queue
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 from tests.unit.serve.conftest import TEAS, served
 
 import termwise
@@ -309,3 +311,40 @@ def test_a_network_is_loaded_once_for_all_changes(tmp_path: Path, monkeypatch: p
     changes.close()
     assert len(loaded) == 1
     assert set(termwise.open(folder).rank("white", k=3).doc_ids) == {"new0", "new1", "new2"}
+
+
+SEARCH = "/v1/indexes/shop/search"
+
+
+def compressed(body: object, coding: str = "gzip") -> dict[str, Any]:
+    headers = {"content-type": "application/json", "content-encoding": coding}
+    return {"content": gzip.compress(json.dumps(body).encode()), "headers": headers}
+
+
+@pytest.mark.parametrize("coding", ["gzip", "GZIP", "x-gzip"])
+def test_a_compressed_body_is_read(client: TestClient, coding: str) -> None:
+    plain = client.post(SEARCH, json={"query": "green tea"})
+    answer = client.post(SEARCH, **compressed({"query": "green tea"}, coding))
+    assert answer.status_code == plain.status_code == 200
+    assert [hit["doc_id"] for hit in answer.json()["hits"]] == [hit["doc_id"] for hit in plain.json()["hits"]]
+    text = " ".join(f"leaf{number}" for number in range(30_000))  # several parts
+    assert client.put("/v1/indexes/shop/documents/long", **compressed({"text": text})).status_code == 201
+    assert client.post(SEARCH, json={"query": "leaf29999"}).json()["hits"][0]["doc_id"] == "long"
+
+
+def test_a_decompressed_body_has_the_same_bound(client: TestClient) -> None:
+    given = compressed({"query": "tea" + " " * (20 << 20)})
+    assert len(given["content"]) < 50_000
+    answer = client.post(SEARCH, **given)
+    assert (answer.status_code, answer.json()["error"]["type"]) == (413, "too-large")
+
+
+def test_damaged_and_unknown_compressions_are_refused(client: TestClient) -> None:
+    given = compressed({"query": "green tea"})
+    whole = given["content"]
+    for damaged in (b"", b"{}", whole[:-5], whole + b"more", whole[:10] + bytes(9)):
+        answer = client.post(SEARCH, content=damaged, headers=given["headers"])
+        assert (answer.status_code, answer.json()["error"]["message"]) == (400, "the body is not valid gzip")
+    answer = client.post(SEARCH, **compressed({}, "br"))
+    assert answer.status_code == 415
+    assert answer.json()["error"]["facts"] == {"content-encoding": "'br'"}

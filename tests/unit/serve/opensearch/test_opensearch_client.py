@@ -42,9 +42,9 @@ def _stock(folder: Path) -> Path:
     return folder
 
 
-def _client(port: int, key: str) -> Any:
+def _client(port: int, key: str, **options: bool) -> Any:
     return opensearchpy.OpenSearch(
-        hosts=[{"host": "localhost", "port": port}], http_auth=("any", key), max_retries=0
+        hosts=[{"host": "localhost", "port": port}], http_auth=("any", key), max_retries=0, **options
     )
 
 
@@ -55,6 +55,13 @@ def client(port: int, keys: tuple[Path, str, str]) -> Any:
 
 def _ids(answer: Any) -> list[str]:
     return [hit["_id"] for hit in answer["hits"]["hits"]]
+
+
+def test_bodies_may_be_compressed(port: int, keys: tuple[Path, str, str]) -> None:
+    answer = _client(port, keys[2], http_compress=True).search(
+        index="shop", body={"query": {"match": {"text": "green tea"}}}
+    )
+    assert _ids(answer)[0] in ("sencha", "genmaicha")
 
 
 def test_a_shop_is_searched_and_described(client: Any) -> None:
