@@ -57,6 +57,14 @@ _OF_A_RUN = (
 _DEFAULT = Search()
 
 
+def _reopened(path: Path, kind: str) -> Searcher:
+    if kind == SingleIndex.kind:
+        return Searcher(SingleIndex(Index.open(path)))
+    from termwise.search.mixture import Mixture
+
+    return Searcher(Mixture.open(path))
+
+
 @final
 class Searcher:
     """Ranks documents for queries; `termwise.open` and `termwise.build_index` make it.
@@ -177,10 +185,8 @@ class Searcher:
                 facts=[("index", backend.path)],
                 fixes=["pickle the path, and make the searcher in the other process"],
             )
-        if isinstance(backend, SingleIndex) or backend.path is not None:
-            from termwise.search.opening import open_searcher
-
-            return open_searcher, (Path(str(backend.path)).resolve(),)
+        if backend.path is not None:
+            return _reopened, (backend.path.resolve(), backend.kind)
         only_scoring = [part.name for part in backend.parts if not part.retrieves]
         mix = partial(Searcher.mix, depth=backend.depth, feedback=backend.feedback, only_scoring=only_scoring)
         searchers = {part.name: Searcher(part.backend) for part in backend.parts}
