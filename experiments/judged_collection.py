@@ -22,7 +22,7 @@ LAYOUTS = (
     ("corpus.jsonl", "queries.jsonl", "qrels/{}.tsv"),
     ("docs.jsonl", "queries.tsv", "qrels.{}.txt"),
 )
-"""Documents, queries, and judgments of a split, in BEIR folders and in folders of TREC passages."""
+"""Names of the files with documents, queries and judgments: in BEIR folders, and in folders of TREC passages."""
 
 
 @dataclass(frozen=True)

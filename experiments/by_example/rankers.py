@@ -25,6 +25,7 @@ from termwise.rankers.specification import ScorerSpecification
 from termwise.records import Qrel, Ranking, Run
 from termwise.scorers import Background
 from termwise.search import Search, Searcher
+from termwise.search.candidates import rank_candidates
 
 WEIGH = "weigh"
 """Key of the settings of query terms in a variant; all other keys are settings of the model."""
@@ -273,13 +274,9 @@ class Bench:
             rankings = []
             query_texts = {query.query_id: query.text for query in self.judged.queries}
             for number, ranking in enumerate(first):
-                scored = scorer.score(
-                    query_texts[ranking.query_id], [texts[one] for one in ranking.doc_ids[: system.depth]]
-                )
-                order = np.argsort(-scored, kind="stable")
-                rankings.append(
-                    Ranking([ranking.doc_ids[i] for i in order.tolist()], scored[order], ranking.query_id)
-                )
+                candidates = ranking.doc_ids[: system.depth]
+                scored = scorer.score(query_texts[ranking.query_id], [texts[one] for one in candidates])
+                rankings.append(rank_candidates(candidates, scored, ranking.query_id))
                 if number % 20 == 0:
                     record.say(f"  {self.data.name}: cross-encoder, {number:,} of {len(first):,} queries")
             write_run(Run(rankings, system.name), file)

@@ -181,7 +181,7 @@ def share_values(bench: Bench, choices: FoldChoices, system: System) -> dict[str
 def compare_oracles(
     plan: Plan, rows: Mapping[str, Any], shares: Mapping[str, Any], query_ids: Sequence[str]
 ) -> None:
-    """Add ``over`` to each interpolation and measure: the oracle in comparison with each of the two systems."""
+    """Compare the oracle of each interpolation with its two systems, and add the result as ``over``."""
     for measure in (*plan.measures, *plan.graded):
         found: list[dict[str, Any]] = []
         for name, entry in shares.items():

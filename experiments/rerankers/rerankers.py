@@ -41,9 +41,10 @@ from train_command import run_train_command  # noqa: E402
 
 from termwise.collection import read_run, write_run  # noqa: E402
 from termwise.rankers import ScorerContext, open_scorer  # noqa: E402
-from termwise.records import Ranking, Run  # noqa: E402
+from termwise.records import Run  # noqa: E402
 from termwise.scorers import Background  # noqa: E402
 from termwise.scorers.protocol import TextScorer, fingerprint_of  # noqa: E402
+from termwise.search.candidates import rank_candidates  # noqa: E402
 
 PACKAGES = ("termwise", "numpy", "torch", "transformers", "ir-measures")
 BM25 = "BM25"
@@ -180,14 +181,13 @@ def sampled(judged: Judged, most: int) -> Judged:
 
 
 def scored(first: Run, scorer: TextScorer, texts: Mapping[str, str], judged: Judged, depth: int) -> Run:
-    """Return the first documents of a run in the order of a network."""
+    """Re-rank the first documents of each query by the scores of a network."""
     queries = {query.query_id: query.text for query in judged.queries}
     rankings = []
     for ranking in first:
         head = ranking.doc_ids[:depth]
         scores = scorer.score(queries[ranking.query_id], [texts[doc_id] for doc_id in head])
-        order = np.argsort(-scores, kind="stable")
-        rankings.append(Ranking([head[i] for i in order.tolist()], scores[order], ranking.query_id))
+        rankings.append(rank_candidates(head, scores, ranking.query_id))
     return Run(rankings, scorer.name)
 
 

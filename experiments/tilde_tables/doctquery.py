@@ -19,7 +19,7 @@ from termwise.records import Document
 from termwise.yardsticks import CachedExpander
 
 AT_ONCE = 16
-"""Documents whose questions are generated, and stored, together."""
+"""Number of documents in one batch of generated questions, which are stored after each batch."""
 
 
 def open_expander(folder: Path, kept: Path, *, questions: int, threads: int) -> CachedExpander:

@@ -39,7 +39,8 @@ from judged_collection import Judged  # noqa: E402
 from scipy.sparse import csr_matrix  # noqa: E402
 
 from termwise.collection.training_pairs import PairSource, read_sources  # noqa: E402
-from termwise.records import Ranking, Run  # noqa: E402
+from termwise.records import Run  # noqa: E402
+from termwise.search.candidates import rank_candidates  # noqa: E402
 from termwise.text.cleaned_analyzer import clean_vocabulary  # noqa: E402
 
 PACKAGES = ("termwise", "numpy", "torch", "transformers", "ir-measures")
@@ -95,7 +96,7 @@ class Heads:
         self._networks: dict[tuple[str, int], Any] = {}
 
     def fit(self, sources: Sequence[PairSource]) -> dict[str, list[tuple[int, float]]]:
-        """Fit all heads; return the mean loss of each over the seeds, by step."""
+        """Fit all heads, and return for each the mean loss over the seeds at every tenth step."""
         from transformers import set_seed
 
         from termwise.train.loop.initial_weights import initial_network
@@ -130,7 +131,7 @@ class Heads:
         }
 
     def outputs(self, side: str, texts: Sequence[str]) -> Any:
-        """Return the outputs of the encoder at position 0, from WORK if it has them."""
+        """Return the outputs of the encoder at position 0 for texts; they are computed once, and stored in WORK."""
         import torch
 
         from termwise.storage.file_record import texts_fingerprint
@@ -169,7 +170,7 @@ class Heads:
 
 
 def measured(plan: Mapping[str, Any], heads: Heads, judged: Judged, given: Any) -> dict[str, Any]:
-    """Return the measures of each row and seed for a collection."""
+    """Measure all rows on a collection, with each seed."""
     texts = {document.doc_id: document.text for document in judged.documents.documents()}
     doc_ids = {doc_id: place for place, doc_id in enumerate(texts)}
     asked = [query.text for query in judged.queries]
@@ -239,8 +240,7 @@ def re_ranked(first: Run, scores: Any, doc_ids: Mapping[str, int], judged: Judge
         found = scores[numbers[ranking.query_id], [doc_ids[one] for one in ranking.doc_ids]].astype(
             np.float64
         )
-        order = np.argsort(-found, kind="stable")
-        rankings.append(Ranking([ranking.doc_ids[i] for i in order.tolist()], found[order], ranking.query_id))
+        rankings.append(rank_candidates(ranking.doc_ids, found, ranking.query_id))
     return Run(rankings, "frozen")
 
 
@@ -285,7 +285,7 @@ def page(result: Mapping[str, Any]) -> str:
 
 
 def contrasts(result: Mapping[str, Any]) -> str:
-    """Return the differences of rows, paired by seed, in the mean nDCG@10 of the collections."""
+    """Return a table of differences between rows in the mean nDCG@10 of the collections, paired by seed."""
     measure = result["config"]["measures"][0]
 
     def means(row: str) -> Any:

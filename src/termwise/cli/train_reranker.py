@@ -1,4 +1,4 @@
-"""``termwise train`` of re-ranking networks: cross-encoder, CEDR and BERT-Model1."""
+"""``termwise train`` for the networks that re-rank, one command for each kind."""
 
 from __future__ import annotations
 

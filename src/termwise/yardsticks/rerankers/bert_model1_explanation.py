@@ -71,7 +71,7 @@ class PairExplanation:
 
 @torch.inference_mode()
 def explain_pair(scorer: RerankerScorer, query: str, text: str) -> PairExplanation:
-    """Return a score of BERT-Model1 as a sum.
+    """Explain a score of BERT-Model1 as a sum over query tokens.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def explain_pair(scorer: RerankerScorer, query: str, text: str) -> PairExplanati
     check("query", query, isinstance(query, str), "a string")
     check("text", text, isinstance(text, str), "a string")
     reading, pieces = network.reading, scorer.pieces
-    pair = pieces(query)[: reading.query_length], pieces(text)[: reading.document_length or None]
+    pair = reading.of_query(pieces(query)), reading.of_document(pieces(text))
     logs, means = np.empty((0, len(pair[0]))), np.empty(0)
     if len(pair[0]):
         batch = on_device(network.inputs([pair], pieces), network)

@@ -1,4 +1,4 @@
-"""CEDR: KNRM, DRMM and PACRR over the similarities of contextual vectors, joined with the vector of [CLS].
+"""CEDR: networks that score the similarities of contextual vectors as KNRM, DRMM or PACRR do, with that of [CLS].
 
 An encoder reads query and document together (MacAvaney et al., "CEDR: contextualized embeddings for document ranking",
 SIGIR 2019). For each of its L + 1 layers, the embeddings among them, S_k is the matrix of the cosines of the n query
@@ -49,7 +49,8 @@ class Cedr(WindowedReranker):
 
     def vectors(self, inputs: Inputs) -> Tensor:
         """Return the vectors of all layers, float32 of shape (b, L + 1, l, w)."""
-        return torch.stack(self.outputs(inputs, output_hidden_states=True).hidden_states, dim=1).float()
+        outputs = self.outputs(**vars(inputs), output_hidden_states=True)
+        return torch.stack(outputs.hidden_states, dim=1).float()
 
     def score(self, windows: Sequence[Window], vectors: Sequence[Tensor]) -> Tensor:
         """Return the score of a query and a document; see `WindowedReranker.score`."""
@@ -71,7 +72,7 @@ class Cedr(WindowedReranker):
 
 
 class CedrKnrm(Cedr):
-    """CEDR with the kernels of KNRM."""
+    """CEDR that scores similarities by Gaussian kernels, as KNRM does."""
 
     kind = "cedr-knrm"
     title = "CEDR-KNRM"
@@ -96,7 +97,7 @@ class CedrKnrm(Cedr):
 
 
 class CedrDrmm(Cedr):
-    """CEDR with the histograms of DRMM."""
+    """CEDR that scores histograms of similarities, as DRMM does."""
 
     kind = "cedr-drmm"
     title = "CEDR-DRMM"
@@ -121,7 +122,7 @@ class CedrDrmm(Cedr):
 
 
 class CedrPacrr(Cedr):
-    """CEDR with the convolutions of PACRR."""
+    """CEDR that scores similarities of n-grams by convolutions, as PACRR does."""
 
     kind = "cedr-pacrr"
     title = "CEDR-PACRR"

@@ -51,7 +51,7 @@ class EpicSettings(TrainingSettings, EpicReading):
 
 
 class Epic(Reranker):
-    """Encoder with the head of a masked language model, and three linear layers with one output each."""
+    """The network of EPIC: an encoder with the head of a masked language model, and three linear layers."""
 
     kind = "epic"
     title = "EPIC"
@@ -107,12 +107,9 @@ class Epic(Reranker):
         return torch.stack(scores)
 
     def _states(self, part: Batch, segment: int) -> list[tuple[Tensor, Tensor, Tensor]]:
-        """Return of each row the ids of its tokens, the vector of [CLS] and those of its tokens."""
+        """Encode texts, and return for each its token ids, the vector of [CLS] and the vectors of its tokens."""
         ids, mask = part["ids"], part["mask"]
-        arguments = {"input_ids": ids, "attention_mask": mask}
-        if getattr(self.config, "type_vocab_size", 0) > 1:  # not all encoders have segments
-            arguments["token_type_ids"] = torch.full_like(ids, segment)
-        hidden = self.encoder(**arguments).last_hidden_state.float()
+        hidden = self.outputs(ids, mask, torch.full_like(ids, segment)).last_hidden_state.float()
         ends = (mask.sum(1) - 1).tolist()
         return [
             (row[1:end], vectors[0], vectors[1:end])

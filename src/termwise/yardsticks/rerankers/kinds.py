@@ -17,7 +17,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "qlm-bert": ("query_likelihood", "QueryLikelihood"),
     "bert-model1": ("bert_model1", "BertModel1"),
 }
-"""Module and class of each kind. Modules are imported when their kind is used."""
+"""Names of the module and the class of each kind; a module is imported when its kind is used."""
 
 
 def network_type(kind: str) -> type[Reranker]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
@@ -67,6 +67,12 @@ class Reranker(TermNetwork):
         """
         return cls(initial_network(cls.base_kind, base).pretrained, reading).train()
 
+    def outputs(self, ids: Tensor, mask: Tensor, segments: Tensor, **options: bool) -> Any:
+        """Return the outputs of the encoder; `segments` are for encoders that have some."""
+        if getattr(self.config, "type_vocab_size", 0) > 1:
+            return self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=segments, **options)
+        return self.encoder(input_ids=ids, attention_mask=mask, **options)
+
     @abstractmethod
     def inputs(self, pairs: Sequence[TokenPair], pieces: Pieces) -> Batch:
         """Return the input of the network for pairs: tensors, and what else `forward` needs, by name."""
@@ -87,7 +93,7 @@ class Opaque:
 
 
 class WindowedReranker(Reranker):
-    """A network over the vectors of windows of a query and a chunk of the document."""
+    """A network that reads windows of a query and a chunk of the document, and scores their vectors."""
 
     def inputs(self, pairs: Sequence[TokenPair], pieces: Pieces) -> Batch:
         """Return the windows of pairs; see `Reranker.inputs`."""
@@ -120,14 +126,7 @@ class WindowedReranker(Reranker):
 
     def vectors(self, inputs: Inputs) -> Tensor:
         """Return the vectors of windows, float32 of shape (b, l, w); values at padding are undefined."""
-        return cast(Tensor, self.outputs(inputs).last_hidden_state).float()
-
-    def outputs(self, inputs: Inputs, **options: bool) -> Any:
-        """Return the outputs of the encoder for windows."""
-        arguments: Mapping[str, Any] = {"input_ids": inputs.ids, "attention_mask": inputs.mask, **options}
-        if getattr(self.config, "type_vocab_size", 0) > 1:  # not all encoders have segments
-            arguments = {**arguments, "token_type_ids": inputs.segments}
-        return self.encoder(**arguments)
+        return cast(Tensor, self.outputs(**vars(inputs)).last_hidden_state).float()
 
     @abstractmethod
     def score(self, windows: Sequence[Window], vectors: Sequence[Tensor]) -> Tensor:

@@ -77,8 +77,8 @@ class RerankerScorer(NetworkScorer):
     @torch.inference_mode()
     def _compute(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         reading = self.network.reading
-        query_ids = {text: self.pieces(text)[: reading.query_length] for text in set(queries)}
-        text_ids = {text: self.pieces(text)[: reading.document_length or None] for text in set(texts)}
+        query_ids = {text: reading.of_query(self.pieces(text)) for text in set(queries)}
+        text_ids = {text: reading.of_document(self.pieces(text)) for text in set(texts)}
         pairs = [(query_ids[query], text_ids[text]) for query, text in zip(queries, texts, strict=True)]
         scores = np.zeros(len(pairs), dtype=np.float64)
         for places in self._batches(pairs):

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 from termwise.fast_dataclass import dataclass
 from termwise.settings import MOST_EPOCHS, TypedSettings
+from termwise.train.inputs import Ids
 from termwise.train.settings import (
     NEGATIVES_PER_PAIR,
     NO_TEACHER,
@@ -41,6 +42,14 @@ class Reading(TypedSettings):
 
     called: ClassVar[str] = "setting of the network"
     ranges = MappingProxyType(dict.fromkeys(("query_length", "chunk_length"), (1.0, math.inf)))
+
+    def of_query(self, ids: Ids) -> Ids:
+        """Return the token ids of a query that are read."""
+        return ids[: self.query_length]
+
+    def of_document(self, ids: Ids) -> Ids:
+        """Return the token ids of a document that are read."""
+        return ids[: self.document_length or None]
 
     @property
     def longest(self) -> int:

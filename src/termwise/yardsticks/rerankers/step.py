@@ -21,9 +21,11 @@ from termwise.yardsticks.rerankers.settings import Reading, TrainingSettings
 
 
 class SampledBatches:
-    """Batches of all epochs; the last batch of an epoch may be smaller."""
+    """Batches of all epochs, without negatives for a generative network; the last of an epoch may be smaller."""
 
-    def __init__(self, judged: JudgedQueries, settings: TrainingSettings) -> None:
+    def __init__(
+        self, judged: JudgedQueries, settings: TrainingSettings, *, generative: bool = False
+    ) -> None:
         self._judged = judged
         self._settings = settings
         self._per_epoch = -(-len(judged) // settings.batch)
@@ -31,7 +33,9 @@ class SampledBatches:
         count = self._per_epoch * settings.epochs
         self._count = min(count, limit) if limit else count
         self._epoch = lru_cache(maxsize=1)(
-            lambda epoch: judged.sample(settings.seed, epoch, negatives=settings.query_negatives)
+            lambda epoch: judged.sample(
+                settings.seed, epoch, negatives=0 if generative else settings.query_negatives
+            )
         )
 
     def __len__(self) -> int:
@@ -52,9 +56,7 @@ class SampledBatches:
 
 
 class PairCollator:
-    """Converts a sampled batch into the input of a network: each query with its relevant passage, then its negatives.
-
-    A generative network gets no negatives.
+    """Makes the input of a network from a sampled batch: each query with its relevant passage, then its negatives.
 
     With a teacher, the batch has its cosines too; its only source is the joined one.
     """
@@ -78,14 +80,14 @@ class PairCollator:
         (number,) = items
         reading: Reading = self._network.reading
         queries = self._batches.sample(number).queries.tolist()
-        columns = 1 if self._network.generative else None
-        passages = self._batches.passages(number)[:, :columns].tolist()
+        passages = self._batches.passages(number).tolist()
         pairs = []
         for query, places in zip(queries, passages, strict=True):
-            query_ids = self._pieces(self._source.queries[query])[: reading.query_length]
-            for place in places:
-                ids = self._pieces(self._source.passages[place])[: reading.document_length or None]
-                pairs.append((query_ids, ids))
+            query_ids = reading.of_query(self._pieces(self._source.queries[query]))
+            pairs += [
+                (query_ids, reading.of_document(self._pieces(self._source.passages[place])))
+                for place in places
+            ]
         batch: Batch = {"inputs": self._network.inputs(pairs, self._pieces), "queries": len(queries)}
         if self._teacher is not None:
             rows = [
@@ -97,10 +99,11 @@ class PairCollator:
 
 
 class RankingStep(Step):
-    """A network with a loss over the margins: the score of the relevant passage, less that of each negative.
+    """Training step of a network, with a loss over the margins between relevant passage and negatives.
 
-    Without a teacher the loss is max(0, `margin` - margin), with one the squared difference to the margin of the
-    teacher. The loss of a generative network is minus the score of the relevant passage.
+    A margin is the score of the relevant passage, less that of a negative. Without a teacher the loss is
+    max(0, `margin` - margin), with one the squared difference to the margin of the teacher. The loss of a generative
+    network is minus the score of the relevant passage.
     """
 
     def __init__(self, network: Reranker, settings: TrainingSettings) -> None:

@@ -129,7 +129,7 @@ def train_reranker(
     checkpoint = last_checkpoint(checkpoints, say=say) if resume else None
     mined = load_or_mine_negatives(sources, run, depth=settings.negative_depth, seed=settings.seed)
     judged = judged_of(mined)
-    batches = SampledBatches(judged, settings)
+    batches = SampledBatches(judged, settings, generative=network_kind.generative)
     steps = -(-len(batches) // settings.accumulate)
     say(
         f"training {network_kind.title} from {base_name(base)} on {len(judged):,} queries with "
@@ -164,7 +164,7 @@ def train_reranker(
         "data": [source.facts() for source in sources],
         "settings": asdict(settings),
         "queries": len(judged),
-        "pairs_read": _pairs_read(batches, network),
+        "pairs_read": sum(batches.passages(number).size for number in range(len(batches))),
         "validation": training_data.origin,
         "steps": trainer.state.global_step,
         "best": trainer.best,
@@ -198,12 +198,6 @@ def _read_places(batches: SampledBatches) -> tuple[set[Place], set[Place]]:
         queries.update(batches.sample(number).queries.tolist())
         passages.update(batches.passages(number).ravel().tolist())
     return {(0, query) for query in queries}, {(0, passage) for passage in passages}
-
-
-def _pairs_read(batches: SampledBatches, network: Reranker) -> int:
-    """Return the number of pairs of a query and a passage in all batches."""
-    columns = 1 if network.generative else None
-    return sum(batches.passages(number)[:, :columns].size for number in range(len(batches)))
 
 
 def _process(title: str) -> PartialState:
