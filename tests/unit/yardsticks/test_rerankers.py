@@ -323,7 +323,7 @@ def test_the_losses_by_hand():
     step = RankingStep(Fixed(scores), settings)
     assert float(step(batch)["loss"]) == pytest.approx((1 + 0 + 2.5 + 1.5) / 4)
     # margins of the teacher: 10 * (.3, .5) and 10 * (.1, -.1)
-    taught = batch | {"cosines": torch.tensor([[0.8, 0.5, 0.3], [0.4, 0.3, 0.5]])}
+    taught = batch | {"teacher": torch.tensor([[0.8, 0.5, 0.3], [0.4, 0.3, 0.5]])}
     squares = [(1 - 3) ** 2, (4 - 5) ** 2, (-0.5 - 1) ** 2, (0.5 + 1) ** 2]
     assert float(step(taught)["loss"]) == pytest.approx(sum(squares) / 4)
     summed = RankingStep(Fixed(scores), dataclasses.replace(settings, reduction="sum"))

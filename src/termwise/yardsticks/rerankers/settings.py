@@ -87,8 +87,11 @@ class TrainingSettings(LoopSettings):
     teacher : str
         Folder or name of a dense encoder: the loss is then the squared difference between the margins of the network
         and those of its cosines (Hofstätter et al., arXiv 2010.02666). ``none`` for none.
+    teacher_bm25 : float
+        Weight of BM25 beside the cosines of the teacher, see `termwise.yardsticks.rerankers.bm25_teacher`. Without
+        effect if there is no teacher.
     teacher_scale : float
-        Factor of the cosines of the teacher.
+        Factor of these sums.
     reduction : {"sum", "mean"}
         Reduction of the losses of a batch.
     query_negatives : int
@@ -116,6 +119,7 @@ class TrainingSettings(LoopSettings):
     checkpointing: bool = False
     margin: float = 1.0
     teacher: str = NO_TEACHER
+    teacher_bm25: float = 0.0
     teacher_scale: float = 10.0
     reduction: Literal["sum", "mean"] = "sum"
     query_negatives: int = 1

@@ -16,6 +16,7 @@ from termwise.train.data.sampling import EpochSample, JudgedQueries
 from termwise.train.data.teacher import TeacherVectors
 from termwise.train.inputs import Pieces
 from termwise.train.loop.step import Step
+from termwise.yardsticks.rerankers.bm25_teacher import Bm25Teacher
 from termwise.yardsticks.rerankers.network import Batch, Reranker
 from termwise.yardsticks.rerankers.settings import Reading, TrainingSettings
 
@@ -58,7 +59,7 @@ class SampledBatches:
 class PairCollator:
     """Makes the input of a network from a sampled batch: each query with its relevant passage, then its negatives.
 
-    With a teacher, the batch has its cosines too; its only source is the joined one.
+    With a teacher, the batch has its scores too: cosines, plus those of `bm25`. Its only source is the joined one.
     """
 
     def __init__(
@@ -68,12 +69,14 @@ class PairCollator:
         source: PairSource,
         batches: SampledBatches,
         teacher: TeacherVectors | None = None,
+        bm25: Bm25Teacher | None = None,
     ) -> None:
         self._network = network
         self._pieces = pieces
         self._source = source
         self._batches = batches
         self._teacher = teacher
+        self._bm25 = bm25
 
     def __call__(self, items: Sequence[int]) -> dict[str, Batch]:
         """Return ``{"batch": ...}`` for a list of one batch number."""
@@ -94,7 +97,12 @@ class PairCollator:
                 self._teacher.cosines([(0, query)], [(0, place) for place in places])
                 for query, places in zip(queries, passages, strict=True)
             ]
-            batch["cosines"] = torch.from_numpy(np.concatenate(rows))
+            scores = np.concatenate(rows)
+            if self._bm25 is not None:
+                for row, query, places in zip(scores, queries, passages, strict=True):
+                    texts = [self._source.passages[place] for place in places]
+                    row += self._bm25.scores(self._source.queries[query], texts)
+            batch["teacher"] = torch.from_numpy(scores)
         return {"batch": batch}
 
 
@@ -117,8 +125,8 @@ class RankingStep(Step):
         margins = _margins(scores)
         if self._generative:
             losses = -scores
-        elif "cosines" in batch:
-            losses = (margins - self._settings.teacher_scale * _margins(batch["cosines"])).square()
+        elif "teacher" in batch:
+            losses = (margins - self._settings.teacher_scale * _margins(batch["teacher"])).square()
         else:
             losses = functional.relu(self._settings.margin - margins)
         return {"loss": losses.sum() if self._settings.reduction == "sum" else losses.mean()}

@@ -36,6 +36,7 @@ from termwise.train.networks import set_dropout, torch_threads
 from termwise.train.run_folder import CHECKPOINTS, RunFolder, check_sources
 from termwise.train.settings import NO_TEACHER
 from termwise.validation import check
+from termwise.yardsticks.rerankers.bm25_teacher import Bm25Teacher
 from termwise.yardsticks.rerankers.card import scorer_card
 from termwise.yardsticks.rerankers.folder import FOLDER, write_scorer
 from termwise.yardsticks.rerankers.kinds import network_type
@@ -143,11 +144,21 @@ def train_reranker(
             teacher = TeacherVectors.make(
                 encoder, [joined], *_read_places(batches), run, length=network.reading.chunk_length
             )
+    bm25 = None
+    if teacher is not None and settings.teacher_bm25:
+        bm25 = Bm25Teacher(joined.passages, settings.teacher_bm25)
     trainer = TermTrainer(
         RankingStep(network, settings),
         training_arguments(checkpoints, settings, steps=steps, validation=held_out is not None),
         batches,
-        PairCollator(network, Pieces(analyzer, kind), joined, batches, teacher),
+        PairCollator(
+            network,
+            Pieces(analyzer, kind),
+            joined,
+            batches,
+            teacher,
+            bm25,
+        ),
         settings=settings,
         validate=None
         if held_out is None
