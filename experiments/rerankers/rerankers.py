@@ -84,10 +84,12 @@ def train(plan: Mapping[str, Any], given: argparse.Namespace) -> None:
         if (out / MANIFEST).is_file():
             record.say(f"{name}: {out} exists")
             continue
-        settings = {**plan["train"], **{key: value for key, value in entry.items() if key != "kind"}}
+        changes = {key: value for key, value in entry.items() if key not in ("kind", "base")}
+        settings = {**plan["train"], **changes}
         if settings.get("teacher") == "base":
             settings["teacher"] = given.base
-        options = ["--base", str(given.base), "--threads", str(given.threads)]
+        base = entry.get("base", str(given.base))
+        options = ["--base", base, "--threads", str(given.threads)]
         options += ["--data", str(given.pairs / "train"), "--validation", str(given.pairs / "validation")]
         run_train_command(entry["kind"], out, options=options, settings=settings)
 

@@ -303,6 +303,22 @@ def test_a_tied_decoder_is_stored_once(base, analyzer, tmp_path):
     assert read.get_output_embeddings().weight is read.get_input_embeddings().weight
 
 
+@torch.no_grad()
+def test_the_score_of_epic_is_the_product_of_rows_of_an_index(base, analyzer):
+    network = small("epic", base)
+    pieces = Pieces(analyzer, network.kind)
+    query, texts = pieces(QUERY)[:6], [pieces(text)[:8] for text in TEXTS]
+    inputs = network.inputs([(query, text) for text in texts], pieces)
+    ((ids, saliences),) = network.saliences(inputs["queries"])
+    rows = network.weights(inputs["texts"])
+    assert ids.tolist() == query.tolist()
+    assert {row.shape for row in rows} == {(len(analyzer.vocabulary),)}
+    assert all((row >= 0).all() for row in rows)
+    places = [column for _, column in inputs["places"].value]
+    products = [float(saliences @ rows[column][ids]) for column in places]
+    assert products == pytest.approx(network(inputs).tolist(), rel=1e-5)
+
+
 class Fixed(torch.nn.Module):
     """Network with given scores."""
 

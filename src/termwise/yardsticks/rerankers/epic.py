@@ -13,7 +13,7 @@ truncated to `chunk_length` tokens; OpenNIR reads longer ones in several passes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -85,26 +85,47 @@ class Epic(Reranker):
     def forward(self, batch: Batch, *, windows: int | None = None) -> Tensor:
         """Return the score of each pair; see `Reranker.forward`."""
         queries = self._states(batch["queries"], 0)
-        texts = self._states(batch["texts"], 1)
+        texts = [self._weigher(*states) for states in self._states(batch["texts"], 1)]
         saliences = [activation(self.query_salience(states))[:, 0] for _, _, states in queries]
-        transform, terms = head_transform(self.pretrained), cast(Any, output_layer(self.pretrained))
-        parts = [
-            (
-                transform(states),
-                activation(self.doc_salience(states)),
-                torch.sigmoid(self.doc_quality(first))[0],
-            )
-            for _, first, states in texts
-        ]
         scores = []
         for row, column in batch["places"].value:
-            ids, (vectors, weights, quality) = queries[row][0], parts[column]
-            if len(ids) and len(vectors):
-                logits = nn.functional.linear(vectors, terms.weight[ids], terms.bias[ids])
-                scores.append(saliences[row] @ (quality * (activation(logits) * weights).amax(0)))
-            else:
-                scores.append(quality * 0.0)
+            ids = queries[row][0]
+            scores.append(saliences[row] @ texts[column](ids) if len(ids) else texts[column](ids).sum())
         return torch.stack(scores)
+
+    def saliences(self, query: Batch) -> list[tuple[Tensor, Tensor]]:
+        """Return the token ids of queries and their saliences, the weights of a query in an index.
+
+        `query` has the value of ``queries`` in an input of the network.
+        """
+        return [
+            (ids, activation(self.query_salience(states))[:, 0]) for ids, _, states in self._states(query, 0)
+        ]
+
+    def weights(self, texts: Batch) -> list[Tensor]:
+        """Return the weights of all terms of the vocabulary in texts, each of shape (V,): the rows of an index.
+
+        `texts` has the value of ``texts`` in an input of the network.
+        """
+        terms = torch.arange(
+            cast(Any, output_layer(self.pretrained)).weight.shape[0], device=texts["ids"].device
+        )
+        return [self._weigher(*states)(terms) for states in self._states(texts, 1)]
+
+    def _weigher(self, ids: Tensor, first: Tensor, states: Tensor) -> Callable[[Tensor], Tensor]:
+        """Return the function that gives the weights of terms in a text."""
+        terms = cast(Any, output_layer(self.pretrained))
+        vectors = head_transform(self.pretrained)(states)
+        salience = activation(self.doc_salience(states))
+        quality = torch.sigmoid(self.doc_quality(first))[0]
+
+        def weights(chosen: Tensor) -> Tensor:
+            if not len(ids):
+                return quality * torch.zeros(len(chosen), device=quality.device)
+            logits = nn.functional.linear(vectors, terms.weight[chosen], terms.bias[chosen])
+            return quality * (activation(logits) * salience).amax(0)
+
+        return weights
 
     def _states(self, part: Batch, segment: int) -> list[tuple[Tensor, Tensor, Tensor]]:
         """Encode texts, and return for each its token ids, the vector of [CLS] and the vectors of its tokens."""

@@ -109,7 +109,9 @@ def train_reranker(
     set_dropout(network, settings.dropout)
     if settings.checkpointing:
         network.checkpoint_activations()
-    encoder = None if settings.teacher == NO_TEACHER else load_dense_encoder(settings.teacher, say=say)
+    encoder = None
+    if settings.teacher != NO_TEACHER and not network_kind.generative:
+        encoder = load_dense_encoder(settings.teacher, say=say)
     judged_of = partial(
         JudgedQueries.of,
         sources,
@@ -151,14 +153,7 @@ def train_reranker(
         RankingStep(network, settings),
         training_arguments(checkpoints, settings, steps=steps, validation=held_out is not None),
         batches,
-        PairCollator(
-            network,
-            Pieces(analyzer, kind),
-            joined,
-            batches,
-            teacher,
-            bm25,
-        ),
+        PairCollator(network, Pieces(analyzer, kind), joined, batches, teacher, bm25),
         settings=settings,
         validate=None
         if held_out is None
