@@ -225,7 +225,8 @@ def page(result: Mapping[str, Any]) -> str:
         f"{plan['measure']} of the first {plan['depth']} documents of BM25 in the order of each network, on at most "
         f"{plan['queries']} test queries of a collection. + or −: the 95 % interval of the paired difference to BM25 "
         "does not contain 0. Products of matrices are computed in bfloat16 where the processor can. The training pairs "
-        "share no query, title or eight words in a row with the collections. Made by `experiments/rerankers/rerankers.py`.",
+        "share no query, title or eight words in a row with the collections. Made by "
+        "`experiments/rerankers/rerankers.py`.",
         record.table(["collection", "queries", *rows], lines),
         "## Exposure",
         "Pairs of a query and a passage that each network has read in training, each as often as it was read.",
