@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from termwise.attributes.field_types import (
@@ -19,8 +20,8 @@ from termwise.attributes.field_types import (
 from termwise.errors import DataError, MalformedRecordError, ParameterError, UnknownNameError
 from termwise.fixes import NAMES, Call, Code, Fix
 from termwise.records import Attributes, AttributeValue, Document, Origin
+from termwise.storage.json_or_toml import read_json_or_toml
 from termwise.storage.manifest_json import Misfit
-from termwise.storage.safe_read import read_input
 from termwise.validation import check_path
 
 MOST_FIELDS = 1000
@@ -167,21 +168,7 @@ class Schema(Mapping[str, FieldType]):
         """
         check_path("the schema", path)
         file = Path(path)
-        suffix = file.suffix.lower()
-        if suffix not in (".json", ".toml"):
-            raise UnknownNameError(
-                f"unknown kind of schema file {file.name!r}",
-                facts=[("file", file), ("known endings", ".json, .toml")],
-                fixes=["rename the file: its ending determines its format"],
-            )
-        data = read_input(file, MOST_BYTES, "a schema cannot be read")
-        import tomllib  # rarely needed
-
-        try:
-            text = data.decode("utf-8-sig")
-            body = json.loads(text) if suffix == ".json" else tomllib.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise _malformed(file, "JSON" if suffix == ".json" else "TOML", str(error)) from error
+        body = read_json_or_toml(file, "schema", MOST_BYTES, partial(_malformed, file))
         types: dict[str, str] = {}
         for name, kind in body.items() if isinstance(body, dict) else [("", body)]:
             for inner, value in kind.items() if isinstance(kind, dict) and name else [("", kind)]:

@@ -18,6 +18,7 @@ from termwise.cli.search_options import (
     NoFeedback,
     Prefix,
     QuerySet,
+    RelevanceFile,
     query_settings,
     search_of,
 )
@@ -40,6 +41,7 @@ def command(
     like: Like = None,
     like_file: LikeFile = None,
     settings: QuerySet = None,
+    relevance: RelevanceFile = None,
     no_feedback: NoFeedback = False,
     competitors: Annotated[
         int, option("--competitors N", "Number of ranking neighbours to show above and below.", min=0)
@@ -91,6 +93,7 @@ def command(
         fuzzy=fuzzy,
         prefix=prefix,
         weighting=query_settings(settings),
+        relevance=relevance,
         feedback=not no_feedback,
         approximate=approximate,
     )

@@ -31,6 +31,7 @@ from termwise.cli.search_options import (
     MustNot,
     NoFeedback,
     QuerySet,
+    RelevanceFile,
     approximate_note,
     query_settings,
     search_of,
@@ -54,6 +55,7 @@ def command(
     collapse_size: CollapseSize = 1,
     fuzzy: Fuzzy = False,
     settings: QuerySet = None,
+    relevance: RelevanceFile = None,
     no_feedback: NoFeedback = False,
     approximate: Approximate = None,
     exclude_seed: ExcludeSeed = None,
@@ -100,6 +102,7 @@ def command(
         collapse_size=collapse_size,
         fuzzy=fuzzy,
         weighting=query_settings(settings),
+        relevance=relevance,
         feedback=not no_feedback,
         approximate=approximate,
     )

@@ -6,12 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from datetime import date
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
-from termwise.attributes.json_values import json_attributes, json_value
+from termwise.attributes.json_values import json_attributes, value_text
 from termwise.cli.options import (
     Approximate,
     IndexFolder,
@@ -34,6 +33,7 @@ from termwise.cli.search_options import (
     NoFeedback,
     Prefix,
     QuerySet,
+    RelevanceFile,
     Syntax,
     approximate_note,
     condition_line,
@@ -96,6 +96,7 @@ def command(
     like: Like = None,
     like_file: LikeFile = None,
     settings: QuerySet = None,
+    relevance: RelevanceFile = None,
     no_feedback: NoFeedback = False,
     approximate: Approximate = None,
     as_json: JsonFlag = False,
@@ -128,11 +129,12 @@ def command(
         fuzzy=fuzzy,
         prefix=prefix,
         weighting=query_settings(settings),
+        relevance=relevance,
         feedback=not no_feedback,
         approximate=approximate,
     )
     lists = query is None and not like and not like_file
-    if lists and not any((condition, must, must_not, sort)):
+    if lists and not any((condition, must, must_not, sort, relevance)):
         raise UsageError(
             "give a query, a query document, or conditions for a list of documents",
             fixes=[
@@ -204,22 +206,6 @@ def _note_pieces(explanations: Sequence[Explanation]) -> None:
         note_line(f"{IN_PIECES}: {listed(pieces)}")
 
 
-def attribute_text(value: AttributeValue) -> str:
-    """Return a value for a line of text, and of a date at midnight the day alone.
-
-    Examples
-    --------
-    >>> attribute_text(("used", "red")), attribute_text(True), attribute_text(12.5), attribute_text(date(2026, 3, 1))
-    ('used, red', 'true', '12.5', '2026-03-01')
-    """
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    shown = json_value(value)
-    if isinstance(value, date):
-        return str(shown).removesuffix("T00:00:00Z")
-    return ", ".join(shown) if isinstance(shown, list) else str(shown)
-
-
 def attribute_line(attributes: Mapping[str, AttributeValue]) -> str:
     """Return attributes on one line.
 
@@ -228,7 +214,7 @@ def attribute_line(attributes: Mapping[str, AttributeValue]) -> str:
     >>> attribute_line({"price": 12.5, "tags": ("used", "red")})
     'price 12.5 · tags used, red'
     """
-    return " · ".join(f"{name} {attribute_text(value)}" for name, value in attributes.items())
+    return " · ".join(f"{name} {value_text(value)}" for name, value in attributes.items())
 
 
 def _print_json_lines(
@@ -282,7 +268,7 @@ def _print_facets(counts: dict[str, list[ValueCount]], as_json: bool) -> None:
         if as_json:
             print_json({"facet": field, "values": [each._asdict() for each in values]})
         else:
-            line = ", ".join(f"{attribute_text(value)} {documents:,}" for value, documents in values)
+            line = ", ".join(f"{value_text(value)} {documents:,}" for value, documents in values)
             print_text(f"{field}: {line or 'no values'}")
 
 

@@ -63,6 +63,10 @@ Collapse = Annotated[
 CollapseSize = Annotated[
     int, option("--collapse-size N", "Number of results for each value of --collapse.", min=1)
 ]
+RelevanceFile = Annotated[
+    Path | None,
+    option("--relevance FILE", "Change scores by attributes of documents, as this TOML or JSON file says."),
+]
 NoFeedback = Annotated[
     bool,
     flag(
@@ -97,9 +101,10 @@ def search_of(
     *,
     like: Sequence[str] | None = None,
     like_file: Sequence[Path] | None = None,
+    relevance: Path | None = None,
     **options: Any,
 ) -> Search:
-    """Return the search that options describe; `options` are those of `Search`.
+    """Return the search that options describe; `options` are those of `Search`, and `relevance` is a file.
 
     Raises
     ------
@@ -126,6 +131,10 @@ def search_of(
         typed = {f"--{name}": options.get(name) for name in ("fuzzy", "prefix", "syntax")}
         refuse_options(typed, "to a document as the query")
     text = _text_of(like_file[0]) if like_file else None
+    if relevance is not None:
+        from termwise.search import Relevance
+
+        options["relevance"] = Relevance.read(relevance)
     return Search(query, like=like[0] if like else None, like_text=text, **options)
 
 

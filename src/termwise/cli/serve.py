@@ -48,6 +48,14 @@ def command(
     refresh_interval: Annotated[
         float, option("--refresh-interval SECONDS", "Time that a search may lag behind the newest change.")
     ] = 0.0,
+    relevance: Annotated[
+        list[str] | None,
+        option(
+            "--relevance FILE",
+            "Relevance file of searches that give none, read again when it changes; with several indexes, NAME=FILE, "
+            "repeatable.",
+        ),
+    ] = None,
     max_results: Annotated[int, option("--max-results N", "Results of a search.")] = 1_000,
     max_body: Annotated[
         int, option("--max-body MB", "Size of the body of a request; that of a search has at most 2.")
@@ -112,6 +120,7 @@ def command(
         queue=queue,
         timeout=timeout,
         refresh_interval=refresh_interval,
+        relevance=tuple(relevance or ()),
         max_results=max_results,
         max_body=max_body << 20,
         read_only=read_only,

@@ -23,6 +23,7 @@ Origin = Literal[
     "background",
     "empty",
     "feedback",
+    "boost",
     "absent",
     "unknown",
 ]
@@ -30,8 +31,8 @@ Origin = Literal[
 index lacks, a term that begins with the last word of the query, a piece of a word that occurs only in other words, an
 expansion of the document by a model, a translation of other words, the product of the vectors of a word and of a text
 without it, the document bias, the smallest score of the candidates in place of that of a document without a vector, the
-product of the vectors of the first documents and of a text, a term that is absent from the document, or unknown because
-the text is not stored."""
+product of the vectors of the first documents and of a text, a boost by an attribute of the document, a term that is
+absent from the document, or unknown because the text is not stored."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,9 @@ class Contribution:
     fields : tuple of FieldShare
         Shares of the fields in the contribution, if the index has weights of fields and stores texts; empty for a term
         that the document lacks.
+    value, shape : str
+        Of a boost, whose term is the name of the attribute, and whose weights are its own and that of the shape: the
+        value of the document, empty if it has none, and the shape, such as ``saturation 100``.
     """
 
     term: str
@@ -80,6 +84,8 @@ class Contribution:
     scale: float = 1.0
     mean: float = 0.0
     fields: tuple[FieldShare, ...] = ()
+    value: str = ""
+    shape: str = ""
 
 
 @dataclass(frozen=True)
@@ -190,7 +196,7 @@ class Explanation:
     contributions : tuple of Contribution
         One per query term in the index, also those that were added to the query, and one for a document bias; largest
         first. In a mixture, those of the first part, then those of the second, and so on; a document without a vector
-        has one with the origin ``empty``.
+        has one with the origin ``empty``. Those of boosts are last.
     unknown : tuple of (int, int)
         Positions of query tokens that are not in the index, and for which no similar term was added; in a mixture, in
         no part.

@@ -232,9 +232,7 @@ class AttributeColumns:
         self, name: str, column: Column, rows: npt.NDArray[np.int64]
     ) -> list[tuple[int, AttributeValue]]:
         if isinstance(column, KeywordsColumn):
-            bounds = np.stack([column.starts[rows], column.starts[rows + 1]]).astype(np.int64)
-            if (bounds[0] > bounds[1]).any() or bounds.max(initial=0) > len(column.codes):
-                raise self.damaged(name, "starts", "starts in order", "another order")
+            bounds = self.code_ranges(name, column, rows)
             found: list[tuple[int, AttributeValue]] = []
             for place, (start, stop) in enumerate(bounds.T.tolist()):
                 if start < stop:
@@ -254,6 +252,15 @@ class AttributeColumns:
                 raise self.damaged(name, "values", "dates from the years 1 to 9999", "another number")
             values = [attribute_value(kind, number) for number in numbers.tolist()]
         return list(zip(places.tolist(), values, strict=True))
+
+    def code_ranges(
+        self, name: str, column: KeywordsColumn, rows: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Return the first code of each of some rows and the one after its last, shape (2, rows)."""
+        bounds = np.stack([column.starts[rows], column.starts[rows + 1]]).astype(np.int64)
+        if (bounds[0] > bounds[1]).any() or bounds.max(initial=0) > len(column.codes):
+            raise self.damaged(name, "starts", "starts in order", "another order")
+        return bounds
 
     def _decoded(self, name: str, strings: StringTable, codes: npt.NDArray[np.int64]) -> list[str]:
         if codes.max(initial=-1) >= len(strings):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from termwise.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from termwise.engine.boosts import Boost
     from termwise.engine.feedback import Feedback
     from termwise.search.hits import Hit
     from termwise.search.opening import verify
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
         StoredQueryVectors,
     )
     from termwise.search.query_syntax import ParsedQuery, parse_query
+    from termwise.search.relevance import Relevance
     from termwise.search.request import Search
     from termwise.search.results import Results
     from termwise.search.searcher import Searcher
@@ -32,6 +34,7 @@ else:
             "parts": "Part",
             "query_document_likelihood": "QueryDocumentLikelihood QueryLikelihoods StoredQueryVectors",
             "query_syntax": "ParsedQuery parse_query",
+            "relevance": "Boost Relevance",
             "request": "Search",
             "results": "Results",
             "searcher": "Searcher",
@@ -43,6 +46,7 @@ else:
     )
 
 __all__ = [
+    "Boost",
     "Completion",
     "Feedback",
     "Hit",
@@ -50,6 +54,7 @@ __all__ = [
     "Part",
     "QueryDocumentLikelihood",
     "QueryLikelihoods",
+    "Relevance",
     "Results",
     "Search",
     "Searcher",

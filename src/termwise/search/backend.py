@@ -12,12 +12,13 @@ from termwise.search.parts import Ordinals
 from termwise.validation import check_names
 
 if TYPE_CHECKING:
+    from termwise.search.boosted_matches import BoostedMatches
     from termwise.search.mixture import Mixture, MixtureMatches
     from termwise.search.single_index import IndexMatches, SingleIndex
 
 Backend: TypeAlias = "SingleIndex | Mixture"
 
-Matches: TypeAlias = "IndexMatches | MixtureMatches"
+Matches: TypeAlias = "IndexMatches | MixtureMatches | BoostedMatches"
 """Documents that match a query."""
 
 

@@ -451,11 +451,13 @@ class MixtureMatches:
         """Return the weighted sum of the scores in each part, on the scale of the candidates."""
         return self.mixture.total(list(zip(by_part, self.normalisations, strict=True)))
 
-    def explain(
-        self, doc_ids: Sequence[str], ordinals: Ordinals, competitors: int | None, centred: bool
-    ) -> list[Explanation]:
+    def is_ranked(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
+        """Return whether each document is a candidate."""
+        return np.isin(ordinals, self.candidates)
+
+    def explain(self, doc_ids: Sequence[str], ordinals: Ordinals, centred: bool) -> list[Explanation]:
         """Explain the score of each document as a sum over the terms of all parts; see `Results.explain`."""
-        from termwise.explain.explainer import explain, with_ranks
+        from termwise.explain.explainer import explain
         from termwise.explain.mixture import mixed_explanation
 
         mixture = self.mixture
@@ -478,10 +480,6 @@ class MixtureMatches:
             )
             for position, score in enumerate(self._total(part_scores).tolist())
         ]
-        if competitors is not None:
-            neighbours = np.where(np.isin(ordinals, self.candidates), competitors, 0)
-            ranked = self.best(max(1, len(self.candidates)))
-            explanations = with_ranks(explanations, mixture.index, ordinals, neighbours, ranked)
         return self._centred(explanations) if centred else explanations
 
     def _centred(self, explanations: Sequence[Explanation]) -> list[Explanation]:

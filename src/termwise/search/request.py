@@ -18,6 +18,7 @@ from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
     from termwise.filters import Range
+    from termwise.search.relevance import Relevance
 
 MOST_WINDOWS = 1 << 24
 """Largest number of windows that a graph may be asked for."""
@@ -97,6 +98,8 @@ class Search:
     feedback : bool, optional
         Use the feedback of a mixture that has it: score the candidates again after the query is moved towards the first
         documents, see `termwise.engine.feedback`.
+    relevance : Relevance, optional
+        Attributes of documents that change their scores; the documents that match are the same.
     approximate : int, optional
         Search vectors approximately: a graph (`termwise.indexing.build_graph`) proposes this many windows, and only
         their documents are scored, exactly. Some of the best documents can be missing. By default all vectors are read.
@@ -141,6 +144,7 @@ class Search:
     weighting: QuerySettings = DEFAULT
     feedback: bool = True
     approximate: int | None = None
+    relevance: Relevance | None = None
 
     def __post_init__(self) -> None:
         given = [name for name in ("query", "like", "like_text") if getattr(self, name) is not None]
@@ -196,6 +200,10 @@ class Search:
                 facts=[("given", type(self.weighting).__name__)],
                 fixes=[Fix.python("QuerySettings(max_terms=30)", "pass {}")],
             )
+        if self.relevance is not None:
+            from termwise.search.relevance import Relevance
+
+            check("relevance", self.relevance, isinstance(self.relevance, Relevance), "a Relevance")
         windows = self.approximate
         if windows is not None and not (is_integer(windows) and 1 <= windows <= MOST_WINDOWS):
             raise ParameterError(

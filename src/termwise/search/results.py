@@ -21,12 +21,15 @@ from termwise.search.backend import Backend, Matches, find_documents
 from termwise.search.hits import Hit, hits_of
 from termwise.search.parts import EncodedQuery, Floats, Ordinals, PartEncoding
 from termwise.search.request import MOST_RESULTS, Search
-from termwise.search.single_index import SingleIndex
+from termwise.search.single_index import IndexMatches, SingleIndex
 from termwise.validation import is_integer
 
 if TYPE_CHECKING:
+    from termwise.engine.boosts import IndexBoosts
     from termwise.explain.explanation import Explanation
     from termwise.filters import ValueCount
+    from termwise.search.mixture import MixtureMatches
+    from termwise.search.relevance import Relevance
     from termwise.search.snippets import Snippet
     from termwise.search.suggestions import Suggestion
 
@@ -81,6 +84,7 @@ class Results:
         self._allowed_documents = allowed_for(backend.attribute_index, self.filter, self.conditions)
         self._allowed = backend.allowed(self._allowed_documents)
         self._order = ResultOrder.parse(search.sort, search.collapse, search.collapse_size, schema)
+        self._boosts = None if search.relevance is None else _boosts(backend, search.relevance)
         for name in (*search.facets, *search.ranges):
             schema.check_name(name)
         self._encodings = backend.encodings(search, example)
@@ -88,7 +92,7 @@ class Results:
         self._candidates = search.candidates
         # Not cached properties: in Python 3.11, one thread at a time computes those of all objects.
         self._query: EncodedQuery | None = None
-        self._matched: tuple[frozenset[str], Matches] | None = None
+        self._matched: tuple[frozenset[str], IndexMatches | MixtureMatches] | None = None
         self._ranking: Ranking | None = None
         self._same_text: tuple[str, ...] = ()
         self._same_text_of_all: tuple[str, ...] | None = None
@@ -149,12 +153,23 @@ class Results:
             best, names = self._best_candidates(exclude, self._candidates)
         elif self._lists:
             listed = self._listed(exclude)
-            best = _in_order(listed, np.zeros(len(listed)))
+            scores = np.zeros(len(listed)) if self._boosts is None else self._boosts.of(listed)
+            order = np.argsort(-scores, kind="stable")
+            best = _in_order(listed[order], scores[order])
         else:
             best = self.matches(exclude).best
         return self._order.ranking(self._backend.attribute_index, best, k, self._query_id, names)
 
     def matches(self, exclude: frozenset[str]) -> Matches:
+        """Return the documents that match the query, with boosts in their scores, without the excluded ones."""
+        matches = self._unboosted(exclude)
+        if self._boosts is None:
+            return matches
+        from termwise.search.boosted_matches import BoostedMatches
+
+        return BoostedMatches(matches, self._boosts)
+
+    def _unboosted(self, exclude: frozenset[str]) -> IndexMatches | MixtureMatches:
         """Return the documents that match the query, without the excluded ones; those of the last call are kept."""
         if self._matched is None or self._matched[0] != exclude:
             left_out = self._positions(exclude)
@@ -179,8 +194,10 @@ class Results:
         if self._lists:
             scores, scored = np.zeros(len(ordinals)), np.ones(len(ordinals), dtype=np.bool_)
         else:
-            scores, scored = self.matches(exclude).scores(ordinals)
+            scores, scored = self._unboosted(exclude).scores(ordinals)
         scores = np.where(scored, scores, scores[scored].min() if scored.any() else 0.0)
+        if self._boosts is not None:
+            scores = scores + self._boosts.of(ordinals)
         order = np.lexsort((~scored, -scores))
         if exclude:
             order = order[~np.isin(ordinals[order], self._positions(exclude))]
@@ -286,12 +303,17 @@ class Results:
             competitors is not None or self._backend.scores_are_relative
         ):
             exclude = frozenset(self._with_same_text_of_all) - set(doc_ids)
-        explanations = self.matches(exclude).explain(doc_ids, ordinals, competitors, centred)
+        matches = self.matches(exclude)
+        explanations = matches.explain(doc_ids, ordinals, centred)
+        from termwise.explain.explainer import with_conditions, with_ranks
+
+        if competitors is not None:
+            neighbours = np.where(matches.is_ranked(ordinals), competitors, 0)
+            ranked = matches.best(max(1, len(self._backend.index)))
+            explanations = with_ranks(explanations, self._backend.index, ordinals, neighbours, ranked)
         if self.search.like is not None or self.search.like_text is not None:
             name = self.search.like or "text"
             explanations = [replace(explanation, example=name) for explanation in explanations]
-        from termwise.explain.explainer import with_conditions
-
         return with_conditions(explanations, self.conditions, self._backend.index)
 
     def hits(self, *, show: Sequence[str] | None = None, texts: bool = True) -> list[Hit]:
@@ -378,7 +400,15 @@ class Results:
         if self._same_text_of_all is None:
             by_score = Results(
                 self._backend,
-                replace(self.search, k=MOST_COMPARED, offset=0, sort=None, collapse=None, collapse_size=1),
+                replace(
+                    self.search,
+                    k=MOST_COMPARED,
+                    offset=0,
+                    sort=None,
+                    relevance=None,
+                    collapse=None,
+                    collapse_size=1,
+                ),
             )
             same: tuple[str, ...] = ()
             while found := by_score._with_same_text(by_score._rank(frozenset(same), MOST_COMPARED).doc_ids):
@@ -400,6 +430,17 @@ class Results:
 def _in_order(ordinals: Ordinals, scores: Floats) -> Best:
     """Return the function that returns the first documents."""
     return lambda k: (ordinals[:k], scores[:k])
+
+
+def _boosts(backend: Backend, relevance: Relevance) -> IndexBoosts | None:
+    """Return the boosts of a search over the documents of a backend; None without any."""
+    if not relevance.boosts:
+        return None
+    import time
+
+    from termwise.engine.boosts import IndexBoosts
+
+    return IndexBoosts(backend.attribute_index, relevance.boosts, time.time_ns() // 1000)
 
 
 def _stored_text(backend: Backend, doc_id: str, ordinal: int) -> str:

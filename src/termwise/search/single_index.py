@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
+import numpy.typing as npt
 
 from termwise.engine.allowed_documents import AllowedDocuments
 from termwise.engine.query_encoder import ExplicitWeights, QueryEncoder, query_encoder_of
@@ -210,9 +211,11 @@ class IndexMatches:
         scores, matched = score_documents(self.index, vector, ordinals)
         return scores, np.ones_like(matched) if vector.vector is None else matched
 
-    def explain(
-        self, doc_ids: Sequence[str], ordinals: Ordinals, competitors: int | None, centred: bool
-    ) -> list[Explanation]:
+    def is_ranked(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
+        """Return whether each document could be a result, apart from conditions."""
+        return ~np.isin(ordinals, self.left_out)
+
+    def explain(self, doc_ids: Sequence[str], ordinals: Ordinals, centred: bool) -> list[Explanation]:
         """Explain the score of each document as a sum over terms; see `Results.explain`."""
         if centred:
             raise ParameterError(
@@ -220,11 +223,7 @@ class IndexMatches:
                 facts=[("index", self.index.path)],
                 fixes=[Fix.omit("centred")],
             )
-        from termwise.explain.explainer import explain, with_ranks
+        from termwise.explain.explainer import explain
 
         (part,), (vector,) = self.query.parts, self.query.vectors
-        explanations = explain(self.index, part.encoder, vector, self.query.text, doc_ids, ordinals)
-        if competitors is None:
-            return explanations
-        neighbours = np.where(np.isin(ordinals, self.left_out), 0, competitors)
-        return with_ranks(explanations, self.index, ordinals, neighbours, self.best(max(1, len(self.index))))
+        return explain(self.index, part.encoder, vector, self.query.text, doc_ids, ordinals)

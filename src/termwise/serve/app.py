@@ -143,7 +143,7 @@ def check_service(folders: Sequence[str], settings: ServiceSettings) -> None:
     TermwiseError
         If an index or the file of keys cannot be read.
     """
-    ServedIndexes(folders)
+    ServedIndexes(folders, relevance=settings.relevance)
     Access(settings.keys)
 
 

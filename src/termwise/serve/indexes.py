@@ -13,9 +13,10 @@ from typing import Any, final
 
 from termwise.errors import ParameterError, TermwiseError
 from termwise.fast_dataclass import dataclass
+from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.index.manifest import NAME as INDEX
-from termwise.search import Search, Searcher
+from termwise.search import Relevance, Search, Searcher
 from termwise.search.mixture_folder import NAME as MIXTURE
 from termwise.search.mixture_folder import is_mixture
 from termwise.search.opening import open_searcher
@@ -40,10 +41,13 @@ class OpenIndex:
     name : str
         Name in answers.
     searcher : Searcher
+    relevance : Relevance or None
+        Of searches that give none.
     """
 
     name: str
     searcher: Searcher
+    relevance: Relevance | None = None
 
     @property
     def generation(self) -> int:
@@ -91,12 +95,17 @@ class ServedIndex:
         Folder.
     refresh_interval : float, optional
         Seconds that a search may lag behind the newest change.
+    relevance : Path, optional
+        Relevance file for searches that give none; it is read again when it changes.
     """
 
-    def __init__(self, name: str, path: Path, *, refresh_interval: float = 0.0) -> None:
+    def __init__(
+        self, name: str, path: Path, *, refresh_interval: float = 0.0, relevance: Path | None = None
+    ) -> None:
         self.name = name
         self.path = path
         self._interval = refresh_interval
+        self._relevance = None if relevance is None else RelevanceFile(relevance)
         self._manifest = path / (MIXTURE if is_mixture(path) else INDEX)
         self._lock = threading.Lock()
         self.failed = False
@@ -116,8 +125,9 @@ class ServedIndex:
         return self.opened
 
     def current(self) -> OpenIndex:
-        """Return the newest generation with its name, for all parts of one answer; see `searcher`."""
-        return OpenIndex(self.name, self.searcher())
+        """Return the newest generation with its name and relevance, for all parts of one answer; see `searcher`."""
+        relevance = None if self._relevance is None else self._relevance.current()
+        return OpenIndex(self.name, self.searcher(), relevance)
 
     def warm_up(self) -> None:
         """Search once, so that the first requests do not wait for tables that an index makes when they are needed."""
@@ -153,11 +163,40 @@ class ServedIndex:
             return not failed
 
     def _signature_now(self) -> Signature | None:
-        try:
-            found = os.stat(self._manifest)
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_ino, found.st_size
+        return _signature(self._manifest)
+
+
+def _signature(path: Path) -> Signature | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ino, found.st_size
+
+
+class RelevanceFile:
+    """Relevance file that is read again when it changes.
+
+    Raises the errors of `Relevance.read` if it cannot be read at first. Later, the last good version stays, and the
+    error is logged once.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._signature = path, _signature(path)
+        self._relevance = Relevance.read(path)
+
+    def current(self) -> Relevance:
+        """Return the newest version that can be read."""
+        signature = _signature(self._path)
+        if signature != self._signature:
+            self._signature = signature
+            try:
+                self._relevance = Relevance.read(self._path)
+            except TermwiseError as error:
+                logger.error(
+                    "the relevance file %s cannot be read; the version before stays: %s", self._path, error
+                )
+        return self._relevance
 
 
 class ServedIndexes:
@@ -169,17 +208,22 @@ class ServedIndexes:
         ``NAME=FOLDER``, or ``FOLDER``, whose name is then that of the folder without ``.tw``.
     refresh_interval : float, optional
         See `ServedIndex`.
+    relevance : sequence of str, optional
+        ``NAME=FILE`` for the index of this name, or ``FILE`` for the only index; see `ServedIndex`.
 
     Raises
     ------
     ParameterError
-        If a name occurs twice, or cannot be part of an address.
+        If a name occurs twice, or cannot be part of an address, or a relevance file is for no index.
     TermwiseError
         If a folder is not an index, or is damaged.
     """
 
-    def __init__(self, folders: Sequence[str], *, refresh_interval: float = 0.0) -> None:
+    def __init__(
+        self, folders: Sequence[str], *, refresh_interval: float = 0.0, relevance: Sequence[str] = ()
+    ) -> None:
         self._indexes: dict[str, ServedIndex] = {}
+        files = _relevance_files(relevance, [named_folder(given)[0] for given in folders])
         for given in folders:
             name, path = named_folder(given)
             if name in self._indexes:
@@ -188,7 +232,9 @@ class ServedIndexes:
                     facts=[("name", name), ("folder", self._indexes[name].path), ("other", path)],
                     fixes=["give another name: NAME=FOLDER"],
                 )
-            self._indexes[name] = ServedIndex(name, path, refresh_interval=refresh_interval)
+            self._indexes[name] = ServedIndex(
+                name, path, refresh_interval=refresh_interval, relevance=files.get(name)
+            )
 
     def __iter__(self) -> Iterator[ServedIndex]:
         return iter(self._indexes.values())
@@ -201,6 +247,23 @@ class ServedIndexes:
                 "the service has no such index",
                 facts=[("index", name), ("known", ", ".join(self._indexes))],
             ) from None
+
+
+def _relevance_files(given: Sequence[str], names: Sequence[str]) -> dict[str, Path]:
+    """Return the relevance file of each index that has one."""
+    files: dict[str, Path] = {}
+    for each in given:
+        name, separator, file = each.partition("=")
+        if not separator and len(names) == 1:
+            name, file = names[0], each
+        if name not in names or name in files:
+            raise ParameterError(
+                "each relevance file is for one index",
+                facts=[("given", each), ("indexes", ", ".join(names))],
+                fixes=[Fix.use("name the index of each file: {}", relevance=Code("NAME=FILE"))],
+            )
+        files[name] = Path(file)
+    return files
 
 
 def named_folder(given: str) -> tuple[str, Path]:

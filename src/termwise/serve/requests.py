@@ -10,7 +10,7 @@ from pydantic_core import to_json
 
 from termwise.collection.fields import identifier
 from termwise.filters.json_form import EXAMPLE
-from termwise.search import Search
+from termwise.search import Relevance, Search
 
 
 def _as_text(value: object) -> object:
@@ -49,19 +49,33 @@ FILTER: Any = Field(
     examples=['kind = "green" and price < 20 and added >= "2024-01-31"', EXAMPLE],
 )
 
+RELEVANCE: Any = Field(
+    None,
+    description=(
+        "Attributes that change the scores, as in a relevance file, instead of those that the service has for the "
+        "index; an empty object for none."
+    ),
+    examples=[{"boosts": [{"attribute": "sold", "weight": 2, "saturation": 100}]}],
+)
+
 
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    def search(self) -> Search:
+    def search(self, relevance: Relevance | None) -> Search:
         """Return the search: the given fields that have the name of an option of `Search`; defaults are the same.
+
+        `relevance` is that of the index, for a request without one.
 
         Raises
         ------
         ParameterError
             If two options do not go together.
         """
-        return Search(**{name: getattr(self, name) for name in _OPTIONS & self.model_fields_set})
+        given = {name: getattr(self, name) for name in _OPTIONS & self.model_fields_set}
+        own = given.get("relevance")
+        given["relevance"] = relevance if "relevance" not in given else own and Relevance.of(own)
+        return Search(**given)
 
 
 class SearchRequest(_Request):
@@ -103,6 +117,7 @@ class SearchRequest(_Request):
     fuzzy: bool = Field(False, description="Add words of similar spelling for words that the index lacks.")
     prefix: bool = Field(False, description="Add words that begin with the last word.")
     feedback: bool = Field(True, description="Use the feedback of a mixture that has it.")
+    relevance: dict[str, Any] | None = RELEVANCE
     facets: Names = Field(
         default_factory=list, description="Attributes whose values are counted over all matches."
     )
@@ -165,6 +180,7 @@ class ExplainRequest(_Request):
     fuzzy: bool = False
     prefix: bool = False
     feedback: bool = True
+    relevance: dict[str, Any] | None = RELEVANCE
 
 
 class FacetsRequest(_Request):

@@ -17,7 +17,7 @@ from termwise.explain import Explanation
 from termwise.filters import ValueCount
 from termwise.fusion import fuse, reciprocal_rank_fusion
 from termwise.records import Query, Ranking, Run, join_fields
-from termwise.search import Hit, Results, Searcher, Snippet
+from termwise.search import Hit, Results, Search, Searcher, Snippet
 from termwise.serve.answers import (
     Excerpt,
     ExplainAnswer,
@@ -65,7 +65,7 @@ def search(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings)
     begin = time.perf_counter()
     _check_limits(request, settings)
     searcher = opened.searcher
-    results = searcher.search(request.search())
+    results = searcher.search(request.search(opened.relevance))
     answer: SearchAnswer = {
         "index": opened.name,
         "generation": opened.generation,
@@ -110,7 +110,7 @@ def _hits(searcher: Searcher, results: Results, request: SearchRequest) -> list[
 def count(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings) -> int:
     """Return the number of documents that a search matches."""
     _check_limits(request, settings)
-    return opened.searcher.search(request.search()).count()
+    return opened.searcher.search(request.search(opened.relevance)).count()
 
 
 def fused_search(
@@ -133,7 +133,8 @@ def fused_search(
     runs = []
     for name, searcher in searchers.items():
         spend()
-        runs.append(Run([searcher.rank(query, k=request.depth, filter=request.filter)], name))
+        asked = Search(query, k=request.depth, filter=request.filter, relevance=opened[name].relevance)
+        runs.append(Run([searcher.search(asked).ranking], name))
     if request.normalisation == "reciprocal-rank":
         run = reciprocal_rank_fusion(runs)
     else:
@@ -180,7 +181,7 @@ def explain(opened: OpenIndex, request: ExplainRequest, settings: ServiceSetting
 def explanation_of(opened: OpenIndex, request: ExplainRequest, settings: ServiceSettings) -> Explanation:
     """Return the explanation of the score of one document."""
     _check_length("query", request.query or "", settings.max_query)
-    asked = request.search()
+    asked = request.search(opened.relevance)
     if asked.query is None and asked.like is None:
         raise ParameterError("an explanation is for one of query and like")
     (explanation,) = opened.searcher.search(asked).explain([request.doc_id], competitors=request.competitors)
@@ -229,7 +230,7 @@ def facets(opened: OpenIndex, request: FacetsRequest, settings: ServiceSettings)
     """Count the values of attributes over the matches of a query, or over all documents."""
     _check_length("query", request.query or "", settings.max_query)
     _check_facets(request, settings)
-    counts = opened.searcher.search(request.search()).facets()
+    counts = opened.searcher.search(request.search(opened.relevance)).facets()
     return {**opened.about(), "facets": _facet_records(counts)}
 
 

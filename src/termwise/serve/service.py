@@ -47,7 +47,11 @@ class Service:
         compile_served()
         load_search_kernels()
         self.settings = settings or ServiceSettings()
-        self.indexes = ServedIndexes(folders, refresh_interval=self.settings.refresh_interval)
+        self.indexes = ServedIndexes(
+            folders,
+            refresh_interval=self.settings.refresh_interval,
+            relevance=self.settings.relevance,
+        )
         for served in self.indexes:
             served.warm_up()
         self.access = Access(self.settings.keys)

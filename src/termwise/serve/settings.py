@@ -48,6 +48,9 @@ class ServiceSettings:
         Seconds that a change may wait for the index, and for its own commit.
     refresh_interval : float
         Seconds that a search may lag behind the newest change; 0 for none.
+    relevance : tuple of str
+        Relevance files of searches that give none, ``NAME=FILE`` or, with one index, ``FILE``. A file is read again
+        when it changes.
     max_body : int
         Bytes of the body of a request.
     max_search_body : int
@@ -95,6 +98,7 @@ class ServiceSettings:
     timeout: float = 5.0
     write_timeout: float = 60.0
     refresh_interval: float = 0.0
+    relevance: tuple[str, ...] = ()
     max_body: int = 16 << 20
     max_search_body: int = 2 << 20
     max_bodies: int = 64 << 20

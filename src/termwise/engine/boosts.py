@@ -1,0 +1,275 @@
+"""Boosts: attributes of documents in the score.
+
+    score(q, d) = score of the query + sum over boosts b of  weight_b * shape_b(d)
+
+A shape is a number from 0 to 1, computed from one attribute; 0 for a document without a value. Boosts change the order
+of the documents that match a query, not which documents match.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from datetime import date
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.attributes.dates import DAY, iso, parse_date
+from termwise.attributes.field_types import FieldType
+from termwise.attributes.schema import Schema
+from termwise.budget import spend
+from termwise.errors import ParameterError
+from termwise.fast_dataclass import dataclass
+from termwise.index import Index
+from termwise.index.attribute_columns import AttributeColumns, BooleanColumn, KeywordColumn, KeywordsColumn
+from termwise.index.segment import concatenated_ranges
+from termwise.validation import check, is_finite_number
+
+MOST_WEIGHT = 1e6
+"""Largest weight of a boost, and the smallest one with a minus sign."""
+
+MOST_VALUES = 1000
+"""Largest number of values of a boost."""
+
+Floats = npt.NDArray[np.float64]
+
+_SHAPES = ("saturation", "half_life", "near", "values")
+
+_TYPES: dict[str, tuple[FieldType, ...]] = {
+    "saturation": ("integer", "float"),
+    "half_life": ("date",),
+    "near": ("integer", "float"),
+    "values": ("keyword", "keywords", "boolean"),
+}
+"""Types of the attributes that each shape is computed from."""
+
+_PERIOD = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(minute|hour|day|week|month|year)s?\s*")
+
+_UNITS = {
+    "minute": DAY / 1440,
+    "hour": DAY / 24,
+    "day": DAY,
+    "week": 7 * DAY,
+    "month": 365.25 / 12 * DAY,
+    "year": 365.25 * DAY,
+}
+"""Microseconds of the units of a half-life."""
+
+
+@final
+@dataclass(frozen=True)
+class Boost:
+    """Attribute that changes the scores of documents: ``weight * shape`` is added, with one of four shapes.
+
+    Parameters
+    ----------
+    attribute : str
+        Attribute of the documents.
+    weight : float
+        Weight in units of the score; a negative weight moves documents down.
+    saturation : float, optional
+        For a number: ``value / (value + saturation)``, which is 1/2 for a value of `saturation`; 0 for negative values.
+    half_life : str, optional
+        For a date: ``0.5 ** (age / half_life)``, with a period such as ``"30 days"``; 1 for a date in the future. Units
+        are minutes, hours, days, weeks, months and years (of 365.25 days).
+    now : str or date, optional
+        With `half_life`: the moment from which ages are counted; by default the time of the search.
+    near, distance : float, optional
+        For a number: ``0.5 ** (abs(value - near) / distance)``, which is 1/2 at `distance` from `near`.
+    values : sequence of str or bool, optional
+        For a keyword, a list of keywords or a boolean: 1 for a document that has one of these values.
+
+    Raises
+    ------
+    ParameterError
+        If there is not exactly one shape, or a value has another type or is out of its range.
+
+    Examples
+    --------
+    >>> Boost("sold", 2.0, saturation=100).shape
+    'saturation'
+    >>> Boost("added", 1.0, half_life="30 days", now="2026-03-01").half_life
+    '30 days'
+    """
+
+    attribute: str
+    weight: float
+    _: KW_ONLY
+    saturation: float | None = None
+    half_life: str | None = None
+    now: str | date | None = None
+    near: float | None = None
+    distance: float | None = None
+    values: Sequence[str | bool] | None = None
+
+    def __post_init__(self) -> None:
+        check(
+            "attribute",
+            self.attribute,
+            isinstance(self.attribute, str) and self.attribute != "",
+            "the name of an attribute",
+        )
+        holds = is_finite_number(self.weight) and abs(self.weight) <= MOST_WEIGHT
+        check("weight", self.weight, holds, f"a number from -{MOST_WEIGHT:,.0f} to {MOST_WEIGHT:,.0f}")
+        given = [name for name in _SHAPES if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ParameterError(
+                "a boost has exactly one shape",
+                facts=[
+                    ("attribute", self.attribute),
+                    ("given", ", ".join(given) or "none"),
+                    ("shapes", "saturation; half_life; near with distance; values"),
+                ],
+            )
+        for name in ("saturation", "distance"):
+            number = getattr(self, name)
+            if number is not None:
+                check(name, number, is_finite_number(number) and number > 0, "a number above 0")
+        check("near", self.near, self.near is None or is_finite_number(self.near), "a number")
+        check(
+            "distance",
+            self.distance,
+            (self.distance is None) is (self.near is None),
+            "a number together with `near`, at which the boost is half its weight",
+        )
+        check(
+            "half_life",
+            self.half_life,
+            self.half_life is None or _microseconds(self.half_life) is not None,
+            "a period such as '30 days'",
+        )
+        if isinstance(self.now, date):
+            object.__setattr__(self, "now", iso(self.now))
+        check(
+            "now",
+            self.now,
+            self.now is None
+            or (given == ["half_life"] and isinstance(self.now, str) and parse_date(self.now) is not None),
+            "a date such as 2024-01-31, together with `half_life`",
+        )
+        if self.values is not None:
+            holds = (
+                isinstance(self.values, list | tuple)
+                and 0 < len(self.values) <= MOST_VALUES
+                and len({type(value) for value in self.values}) == 1
+                and isinstance(self.values[0], str | bool)
+            )
+            check("values", self.values, holds, f"1 to {MOST_VALUES:,} strings, or true and false")
+            object.__setattr__(self, "values", tuple(self.values))
+
+    @property
+    def shape(self) -> str:
+        """Name of the shape: ``saturation``, ``half_life``, ``near`` or ``values``."""
+        return next(name for name in _SHAPES if getattr(self, name) is not None)
+
+    def check_schema(self, schema: Schema) -> None:
+        """Check that the documents have the attribute, and that its type goes with the shape.
+
+        Raises
+        ------
+        ParameterError, UnknownNameError
+        """
+        schema.check_name(self.attribute)
+        types, kind = _TYPES[self.shape], schema[self.attribute]
+        if self.values is not None:
+            types = ("boolean",) if isinstance(self.values[0], bool) else ("keyword", "keywords")
+        if kind not in types:
+            raise ParameterError(
+                f"{self.shape} of a boost is for an attribute of another type",
+                facts=[("attribute", self.attribute), ("type", kind), ("expected", " or ".join(types))],
+            )
+
+
+def _microseconds(period: object) -> float | None:
+    match = _PERIOD.fullmatch(period) if isinstance(period, str) else None
+    number = 0.0 if match is None else float(match[1]) * _UNITS[match[2]]
+    return number if 0 < number < np.inf else None
+
+
+@final
+class IndexBoosts:
+    """Boosts of a search over the documents of an index.
+
+    Parameters
+    ----------
+    index : Index
+        Index with the attributes.
+    boosts : sequence of Boost
+    now : int
+        Time of the search, in microseconds since 1970.
+
+    Attributes
+    ----------
+    largest : float
+        Upper bound of the sum of all boosts of a document.
+
+    Raises
+    ------
+    ParameterError, UnknownNameError
+        If the index lacks an attribute, or it has another type.
+    """
+
+    def __init__(self, index: Index, boosts: Sequence[Boost], now: int) -> None:
+        for boost in boosts:
+            boost.check_schema(index.schema)
+        self.index, self.boosts, self._now = index, tuple(boosts), now
+        self.largest = 0.0
+        for boost in boosts:  # in the order of `of`, so that rounding keeps the bound
+            self.largest += max(boost.weight, 0.0)
+
+    def of(self, ordinals: npt.NDArray[np.int64]) -> Floats:
+        """Return the sum of all boosts of each document."""
+        total = np.zeros(len(ordinals))
+        for boost in self.boosts:
+            total += boost.weight * self.shapes(boost, ordinals)
+        return total
+
+    def shapes(self, boost: Boost, ordinals: npt.NDArray[np.int64]) -> Floats:
+        """Return the shape of a boost for each document, from 0 to 1."""
+        spend(len(ordinals))
+        shapes = np.zeros(len(ordinals))
+        for segment, places, rows in self.index.segments.by_segment(ordinals):
+            if segment.attributes is not None:
+                shapes[places] = self._of_rows(boost, segment.attributes, rows)
+        return shapes
+
+    def _of_rows(self, boost: Boost, columns: AttributeColumns, rows: npt.NDArray[np.int64]) -> Floats:
+        if boost.values is not None:
+            return _has_value(columns, boost.attribute, rows, boost.values)
+        keys, present = columns.keys(boost.attribute, rows)
+        numbers = keys.astype(np.float64)
+        with np.errstate(divide="ignore", over="ignore"):
+            if boost.saturation is not None:
+                return np.where(
+                    numbers > 0, 1 / (1 + boost.saturation / numbers), 0.0
+                )  # 0 stands for missing
+            if boost.half_life is not None:
+                moment = parse_date(boost.now) if isinstance(boost.now, str) else (self._now, 0)
+                assert moment is not None, "the boost was checked"
+                exponent = np.maximum(moment[0] - numbers, 0) / (_microseconds(boost.half_life) or 1)
+            else:
+                exponent = np.abs(numbers - (boost.near or 0.0)) / (boost.distance or 1.0)
+            return np.where(present, 0.5**exponent, 0.0)
+
+
+def _has_value(
+    columns: AttributeColumns, name: str, rows: npt.NDArray[np.int64], values: Sequence[str | bool]
+) -> Floats:
+    """Return 1 for the rows with one of some values, and 0 for the others."""
+    column = columns.column(name)
+    found = np.zeros(len(rows))
+    if isinstance(column, BooleanColumn):
+        found[np.isin(column.values[rows], [int(value) for value in values])] = 1
+    elif isinstance(column, KeywordColumn | KeywordsColumn):
+        codes = column.strings.find_many([str(value) for value in values])
+        codes = codes[codes >= 0]
+        if isinstance(column, KeywordColumn):
+            found[np.isin(column.codes[rows], codes + 1)] = 1
+        else:
+            begin, end = columns.code_ranges(name, column, rows)
+            hits = np.isin(column.codes[concatenated_ranges(begin, end - begin)], codes)
+            found[np.repeat(np.arange(len(rows)), end - begin)[hits]] = 1
+    return found

@@ -1,0 +1,63 @@
+"""Boosts in explanations: one contribution for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.attributes.json_values import value_text
+from termwise.engine.boosts import Boost, IndexBoosts
+from termwise.explain.explanation import Contribution, Explanation
+
+
+def with_boosts(
+    explanations: Sequence[Explanation], ordinals: npt.NDArray[np.int64], boosts: IndexBoosts
+) -> list[Explanation]:
+    """Add the contributions of boosts to explanations of scores without them, of documents at some positions."""
+    values = boosts.index.attributes(ordinals, [boost.attribute for boost in boosts.boosts])
+    shapes = [boosts.shapes(boost, ordinals) for boost in boosts.boosts]
+    sums = boosts.of(ordinals)
+    return [
+        replace(
+            explanation,
+            score=explanation.score + float(sums[place]),
+            contributions=(
+                *explanation.contributions,
+                *(
+                    Contribution(
+                        term=boost.attribute,
+                        origin="boost",
+                        query_weight=boost.weight,
+                        weight=float(of_boost[place]),
+                        score=boost.weight * float(of_boost[place]),
+                        value=value_text(values[place].get(boost.attribute, "")),
+                        shape=_shape_text(boost),
+                    )
+                    for boost, of_boost in zip(boosts.boosts, shapes, strict=True)
+                ),
+            ),
+        )
+        for place, explanation in enumerate(explanations)
+    ]
+
+
+def _shape_text(boost: Boost) -> str:
+    """Return the shape of a boost in words.
+
+    Examples
+    --------
+    >>> _shape_text(Boost("sold", 2, saturation=100)), _shape_text(Boost("price", 1, near=20, distance=5.5))
+    ('saturation 100', 'near 20, distance 5.5')
+    >>> _shape_text(Boost("brand", 1, values=["acme", "zen"]))
+    'values acme, zen'
+    """
+    if boost.saturation is not None:
+        return f"saturation {boost.saturation:g}"
+    if boost.half_life is not None:
+        return f"half-life {boost.half_life}"
+    if boost.values is not None:
+        return f"values {value_text(tuple(map(str, boost.values)))}"
+    return f"near {boost.near:g}, distance {boost.distance:g}"

@@ -1,0 +1,79 @@
+"""Documents that match a query, with boosts in their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.engine.boosts import IndexBoosts
+from termwise.engine.retrieval import RankedOrdinals, Scored
+from termwise.fast_dataclass import dataclass
+from termwise.search.parts import Ordinals
+
+if TYPE_CHECKING:
+    from termwise.explain.explanation import Explanation
+    from termwise.search.mixture import MixtureMatches
+    from termwise.search.single_index import IndexMatches
+
+FIRST = 4
+"""Documents to fetch by score at first, for each result."""
+
+LEAST = 100
+"""Documents to fetch by score at first, at the least."""
+
+DEEPER = 4
+"""Factor of the number of documents, as long as others could be among the results."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BoostedMatches:
+    """Documents that match a query, with boosts in their scores.
+
+    Attributes
+    ----------
+    matches : IndexMatches or MixtureMatches
+        The documents with their scores without boosts.
+    boosts : IndexBoosts
+    """
+
+    matches: IndexMatches | MixtureMatches
+    boosts: IndexBoosts
+
+    def ordinals(self) -> Ordinals:
+        """Return the positions of all matches, in the order of the index."""
+        return self.matches.ordinals()
+
+    def best(self, k: int) -> RankedOrdinals:
+        """Return the best matches; ties in the order of the input.
+
+        The best documents without boosts are fetched, and more of them, until the score of the last result is above
+        that of the last document that was fetched with the largest possible boost.
+        """
+        depth = max(FIRST * k, LEAST)
+        while True:
+            ordinals, scores = self.matches.best(depth)
+            boosted = scores + self.boosts.of(ordinals)
+            order = np.lexsort((ordinals, -boosted))[:k]
+            is_last = len(ordinals) < depth
+            if is_last or boosted[order[-1]] > scores[-1] + self.boosts.largest:
+                return ordinals[order], boosted[order]
+            depth *= DEEPER
+
+    def scores(self, ordinals: Ordinals) -> Scored:
+        """Return the scores of any documents; see `IndexMatches.scores`."""
+        scores, scored = self.matches.scores(ordinals)
+        return scores + self.boosts.of(ordinals), scored
+
+    def is_ranked(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
+        """Return whether each document could be a result; see `IndexMatches.is_ranked`."""
+        return self.matches.is_ranked(ordinals)
+
+    def explain(self, doc_ids: Sequence[str], ordinals: Ordinals, centred: bool) -> list[Explanation]:
+        """Explain the score of each document, with a contribution of each boost after those of the query."""
+        from termwise.explain.boosts import with_boosts
+
+        return with_boosts(self.matches.explain(doc_ids, ordinals, centred), ordinals, self.boosts)
