@@ -1,13 +1,19 @@
 """Dates as numbers: microseconds since 1970-01-01 in UTC.
 
 A date is written in ISO 8601: ``2024-01-31``, or with a time, ``2024-01-31T18:30:00+01:00``. A time without a zone is
-in UTC. A date without a time is stored as its midnight in UTC. In a comparison, a date without a time is the whole day:
-``day = "2024-01-31"`` matches each moment of that day. Digits of a fraction after the sixth are dropped.
+in UTC; a zone may leave out its minutes, ``+01``. A date without a time is stored as its midnight in UTC, and a month,
+``2024-01``, as that of its first day. In a comparison, they are the whole day or month: ``day = "2024-01-31"`` matches
+each moment of that day. Digits of a fraction after the sixth are dropped, and the leap second ``:60`` is the last
+microsecond before it. A number is seconds since 1970, or from `FIRST_MILLISECOND` on, milliseconds.
+
+In a comparison, ``now`` is the current second, and ``now-7d`` seven days before; see `relative_date`.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
 
 DAY = 86_400_000_000
@@ -19,16 +25,22 @@ EARLIEST = -62_135_596_800_000_000
 LATEST = 253_402_300_799_999_999
 """The last microsecond of the year 9999."""
 
+FIRST_MILLISECOND = 10**11
+"""Smallest number that counts milliseconds; it is a day of 1973, and as seconds, the year 5138."""
+
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 _ISO = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+    r"[0-9]{4}-[0-9]{2}(-[0-9]{2}"
+    r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?)?"
 )
+_LEAP_SECOND = re.compile(r"(?<=:[0-9]{2}):60(\.[0-9]+)?")
+_RELATIVE = re.compile(r"now((?:[+-][0-9]{1,6}[smhdwMy])*)")
+_STEPS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def parse_date(text: str) -> tuple[int, int] | None:
-    """Return the first and the last microsecond of a date or date-time in ISO 8601, or None for another text.
+    """Return the first and the last microsecond of a month, date or date-time in ISO 8601, or None for another text.
 
     The two are equal for a text with a time.
 
@@ -38,6 +50,8 @@ def parse_date(text: str) -> tuple[int, int] | None:
     (86400000000, 172799999999)
     >>> parse_date("1970-01-01T01:00:00+01:00")
     (0, 0)
+    >>> parse_date("1970-01") == (0, 31 * DAY - 1)
+    True
     >>> parse_date("1970-02-30") is None
     True
     """
@@ -45,12 +59,67 @@ def parse_date(text: str) -> tuple[int, int] | None:
     if match is None:
         return None
     try:
-        moment = datetime.fromisoformat(text)
+        if match[1] is None:
+            moment = datetime.fromisoformat(f"{text}-01")
+            days = monthrange(moment.year, moment.month)[1]
+        else:
+            moment = datetime.fromisoformat(_LEAP_SECOND.sub(":59.999999", text))
+            days = 1
     except ValueError:
         return None
     first = _since_epoch(moment)
-    last = first if match[1] else first + DAY - 1
+    last = first if match[2] else first + days * DAY - 1
     return (first, last) if first >= EARLIEST and last <= LATEST else None
+
+
+def relative_date(text: str) -> int | None:
+    """Return the microseconds of ``now`` with steps such as ``-7d``, ``-12h`` and ``+3M``; None for another text.
+
+    The units are s, m (minutes), h, d, w, M (months) and y. A day that a month lacks becomes its last day. `LATEST` and
+    `EARLIEST` are limits.
+
+    Examples
+    --------
+    >>> relative_date("now") - relative_date("now-7d") >= 7 * DAY - 1_000_000, relative_date("today")
+    (True, None)
+    """
+    match = _RELATIVE.fullmatch(text)
+    if match is None:
+        return None
+    moment = datetime.now(UTC).replace(microsecond=0, tzinfo=None)
+    for sign, count, unit in re.findall(r"([+-])([0-9]+)([a-zA-Z])", match[1]):
+        number = int(f"{sign}{count}")
+        try:
+            if unit in _STEPS:
+                moment += timedelta(**{_STEPS[unit]: number})
+            else:
+                year, month = divmod(
+                    moment.year * 12 + moment.month - 1 + number * (12 if unit == "y" else 1), 12
+                )
+                day = min(moment.day, monthrange(year, month + 1)[1])
+                moment = moment.replace(year=year, month=month + 1, day=day)
+        except (OverflowError, ValueError, IndexError):
+            return LATEST if number > 0 else EARLIEST
+    return _since_epoch(moment)
+
+
+def epoch_date(number: float) -> int | None:
+    """Return the microseconds of a number of seconds or milliseconds since 1970; None outside of years 1 to 9999.
+
+    Examples
+    --------
+    >>> epoch_date(86_400), epoch_date(1_700_000_000_500)
+    (86400000000, 1700000000500000)
+    """
+    unit = 1_000_000 if abs(number) < FIRST_MILLISECOND else 1000
+    moment = (
+        number * unit
+        if isinstance(number, int)
+        else round(number * unit)
+        if math.isfinite(number)
+        else LATEST + 1
+    )
+    return moment if EARLIEST <= moment <= LATEST else None
 
 
 def microseconds(value: date) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 from datetime import date
 from typing import Literal, get_args
 
-from termwise.attributes.dates import EARLIEST, LATEST, microseconds, parse_date, to_datetime
+from termwise.attributes.dates import EARLIEST, LATEST, epoch_date, microseconds, parse_date, to_datetime
 from termwise.display.safe_text import shown
 from termwise.records import AttributeValue
 from termwise.storage.manifest_json import Misfit
@@ -18,6 +19,12 @@ FieldType = Literal["boolean", "integer", "float", "date", "keyword", "keywords"
 """Type of an attribute. The order is that of preference: a value that fits several types has the first of them."""
 
 FIELD_TYPES: tuple[FieldType, ...] = get_args(FieldType)
+
+TEXT_TYPES: tuple[FieldType, ...] = ("keyword", "keywords")
+"""Types whose values are strings."""
+
+MARKERS = frozenset(("", "-", "n/a", "null"))
+"""Texts, in lower case, that stand for a missing value among numbers, dates, or true and false."""
 
 EXPECTED: dict[FieldType, str] = {
     "boolean": "true or false",
@@ -41,6 +48,7 @@ _WHOLE_FLOAT = re.compile(r"(?<=[0-9])\.0+$")
 """Fraction of a whole number that a program has written as a float, such as a table whose column has gaps."""
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_UNSEEN = dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF))
 _BOOLEANS = {"true": True, "false": False}
 
 _BOOLEAN: tuple[FieldType, ...] = ("boolean",)
@@ -59,6 +67,26 @@ def is_missing(value: AttributeValue | None, *, untyped: bool = False) -> bool:
     if isinstance(value, str):
         return untyped and not value
     return value is None or (isinstance(value, Sequence) and not value)
+
+
+def is_marker(value: AttributeValue) -> bool:
+    """Return whether a value is one of the `MARKERS`, in any case."""
+    return isinstance(value, str) and len(value) < 8 and value.strip().lower() in MARKERS
+
+
+def keyword(text: str) -> str:
+    r"""Return a string in the form in which columns hold it: composed (NFC), without characters that nobody sees.
+
+    Soft hyphens, spaces without width, word joiners and byte order marks are left out.
+
+    Examples
+    --------
+    >>> keyword("Cafe\u0301"), keyword("Kaffee\u00adhaus")
+    ('Café', 'Kaffeehaus')
+    """
+    if text.isascii():
+        return str.__str__(text)
+    return unicodedata.normalize("NFC", text.translate(_UNSEEN))
 
 
 def possible_types(value: AttributeValue, *, untyped: bool = False) -> tuple[FieldType, ...]:
@@ -83,7 +111,8 @@ def possible_types(value: AttributeValue, *, untyped: bool = False) -> tuple[Fie
     (('integer', 'float'), ('date', 'keyword', 'keywords'), ('keyword', 'keywords'), ('integer', 'float', 'keyword'))
     """
     if isinstance(value, str):
-        types = _TEXT if parse_date(value) is None else _DATE + _TEXT
+        is_date = len(value) > len("2024-01") and parse_date(value) is not None  # codes may look like months
+        types = _DATE + _TEXT if is_date else _TEXT
         return (*_types_of_text(value), *types[: types.index("keyword") + 1]) if untyped else types
     if isinstance(value, bool):
         return _BOOLEAN
@@ -137,17 +166,22 @@ def stored_value(kind: FieldType, value: AttributeValue, *, untyped: bool = Fals
     (86400000000, ('a',), 2)
     """
     if kind == "keyword" and isinstance(value, str):
-        return str.__str__(value)
+        return keyword(value)
     if kind == "keywords":
         strings = (value,) if isinstance(value, str) else value
         if isinstance(strings, list | tuple) and all(isinstance(each, str) for each in strings):
-            return tuple(dict.fromkeys(str.__str__(each) for each in strings))
+            return tuple(dict.fromkeys(map(keyword, strings)))
     elif kind == "date":
         moment = parse_date(value) if isinstance(value, str) else None
         if moment is not None:
             return moment[0]
         if isinstance(value, date) and _is_in_range(value):
             return microseconds(value)
+        number = float(value) if untyped and isinstance(value, str) and _NUMBER.fullmatch(value) else value
+        if isinstance(number, int | float) and not isinstance(number, bool):
+            moment_of_number = epoch_date(number)
+            if moment_of_number is not None:
+                return moment_of_number
     elif isinstance(value, str):
         text = _WHOLE_FLOAT.sub("", value) if kind == "integer" else value
         if untyped and kind in _types_of_text(text):

@@ -6,6 +6,7 @@ The last filters of an index are kept, because a search box sends the same ones 
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -170,6 +171,8 @@ def allowed_documents(index: Index, given: FilterLike) -> AllowedDocuments:
 
     filter = None if isinstance(given, str) else as_filter(given, index.schema)
     name = given if isinstance(given, str) else str(filter)
+    if "now" in name:  # perhaps a date, which a filter reads in whole seconds
+        name = f"{int(time.time())} {name}"
     with _lock:
         kept = _kept.setdefault(index, OrderedDict())
         if name in kept:

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from termwise.attributes.field_types import keyword
 from termwise.attributes.schema import Schema
 from termwise.budget import spend
 from termwise.display.safe_text import shown
@@ -159,7 +160,8 @@ def _has_code(condition: Condition, strings: StringTable, codes: npt.NDArray[np.
     """Return which codes stand for strings that match, or are excluded; `least` is the code of the first string."""
     values = cast(tuple[str, ...], condition.operands)
     if condition.symbol in ("=", "!=", "in", "not in"):
-        wanted = np.unique(strings.find_many(values))
+        # as given, too: in an index of an earlier version, strings are as they were written
+        wanted = np.unique(strings.find_many(list(dict.fromkeys((*map(keyword, values), *values)))))
         wanted = wanted[wanted >= 0] + least
         if len(wanted) <= FEW:
             found = np.zeros(len(codes), dtype=np.bool_)
@@ -172,6 +174,7 @@ def _has_code(condition: Condition, strings: StringTable, codes: npt.NDArray[np.
         return table[np.minimum(codes, len(table) - 1)]
     numbers = range(len(strings))
     begin, end = 0, len(strings)
+    values = tuple(map(keyword, values))
     if condition.symbol in (">=", "between"):
         begin = bisect_left(numbers, values[0], key=strings.get)
     elif condition.symbol == ">":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 
-from termwise.attributes.dates import EARLIEST, LATEST, parse_date
+from termwise.attributes.dates import EARLIEST, LATEST, parse_date, relative_date
 from termwise.attributes.field_types import EXPECTED, INTEGERS, FieldType
 from termwise.attributes.schema import Schema
 from termwise.display.safe_text import shown
@@ -144,9 +144,10 @@ class _Span:
 def _span(condition: Condition, kind: FieldType, value: Value) -> _Span:
     if kind == "date":
         moments = parse_date(value) if isinstance(value, str) else None
-        if moments is None:
+        relative = relative_date(value) if isinstance(value, str) and moments is None else None
+        if moments is None and relative is None:
             raise _mismatch(condition, kind, value)
-        first, last = moments
+        first, last = moments or (relative, relative)
         return _Span(first - 1, last, first, last + 1)
     if isinstance(value, bool | str):
         raise _mismatch(condition, kind, value)

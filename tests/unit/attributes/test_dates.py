@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise.attributes.dates import DAY, EARLIEST, LATEST, iso, microseconds, parse_date, to_datetime
+from termwise.attributes.dates import (
+    DAY,
+    EARLIEST,
+    LATEST,
+    iso,
+    microseconds,
+    parse_date,
+    relative_date,
+    to_datetime,
+)
+from termwise.attributes.field_types import possible_types, stored_value
+from termwise.storage.manifest_json import Misfit
 
 SECOND = 1_000_000
 
@@ -56,3 +67,48 @@ def test_what_is_written_is_read(moment: datetime) -> None:
 @given(st.dates())
 def test_a_date_is_its_day(day: date) -> None:
     assert parse_date(iso(day)) == (microseconds(day), microseconds(day) + DAY - 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("2024-01-31T18:30:00+01", "2024-01-31T17:30:00Z"),
+        ("2024-01-31 18:30:00.5-0330", "2024-01-31T22:00:00.5Z"),
+        ("2016-12-31T23:59:60Z", "2016-12-31T23:59:59.999999Z"),
+        ("2016-12-31T23:59:60.75Z", "2016-12-31T23:59:59.999999Z"),
+    ],
+)
+def test_other_forms_of_times(text: str, same: str) -> None:
+    assert parse_date(text) == parse_date(same)
+
+
+def test_a_month_is_all_of_its_days() -> None:
+    first, last = parse_date("2024-02") or (0, 0)
+    assert (first, last) == (parse_date("2024-02-01")[0], parse_date("2024-02-29")[1])
+    assert parse_date("2024-13") is None
+    assert possible_types("2024-02") == ("keyword", "keywords")  # a code may look like a month
+    assert stored_value("date", "2024-02") == first
+
+
+@pytest.mark.parametrize("number", [0, -1, 86_400, 1_700_000_000.5, 99_999_999_999])
+def test_numbers_of_seconds_and_milliseconds(number: float) -> None:
+    assert stored_value("date", number) == round(number * 1_000_000)
+    assert stored_value("date", str(number), untyped=True) == round(number * 1_000_000)
+    assert stored_value("date", 10**11) == 10**14
+    for wrong in (10**18, float("nan"), float("inf"), True, "86400"):
+        with pytest.raises(Misfit):
+            stored_value("date", wrong)
+
+
+def test_moments_before_and_after_now() -> None:
+    now = microseconds(datetime.now(UTC))
+    for text, days in (("now", 0), ("now-7d", -7), ("now+1w-24h", 6), ("now-1440m", -1), ("now-60s+60s", 0)):
+        found = relative_date(text)
+        assert found is not None
+        assert abs(found - now - days * DAY) < 5_000_000
+    month, year = relative_date("now-1M"), relative_date("now-12M")
+    assert month is not None
+    assert 28 * DAY - 5_000_000 <= now - month <= 31 * DAY + 5_000_000
+    assert abs((year or 0) - (relative_date("now-1y") or 0)) <= 1_000_000
+    assert (relative_date("now+9999y"), relative_date("now-999999M")) == (LATEST, EARLIEST)
+    assert [relative_date(text) for text in ("now-7", "now-7D", "now -7d", "Now", "")] == [None] * 5

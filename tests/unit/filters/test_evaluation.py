@@ -7,7 +7,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import termwise
 from termwise.attributes import Schema
 from termwise.attributes.dates import microseconds, parse_date
 from termwise.errors import CorruptIndexError, ParameterError
@@ -322,3 +323,23 @@ def test_damaged_codes_and_starts(tmp_path: Path, position: int) -> None:
                 ):
                     with suppress(CorruptIndexError):
                         call()
+
+
+def test_filters_on_composed_strings_and_the_current_time(tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    documents = [
+        termwise.Document("a", "x", {"name": "Cafe\u0301", "tags": ("caf\u00e9", "cafe\u0301"), "day": now}),
+        termwise.Document("b", "x", {"name": "Kaffee\u00adhaus", "day": now - timedelta(days=10)}),
+    ]
+    searcher = termwise.build_index(documents, tmp_path / "index", model="bm25")
+    assert searcher.attributes(["a"])[0]["tags"] == ("caf\u00e9",)
+
+    def found(filter: str) -> tuple[str, ...]:
+        return searcher.rank("x", filter=filter).doc_ids
+
+    for name in ("Caf\u00e9", "Cafe\u0301", "Ca\u200bfe\u0301"):
+        assert found(f'name = "{name}"') == found(f'tags in ("{name.lower()}", "z")') == ("a",)
+    assert found('name >= "Kaf\u00adfeehaus"') == found('name = "Kaffeehaus"') == ("b",)
+    assert found('day > "now-7d"') == ("a",)
+    assert found('day between "now-2w" and "now-1w"') == ("b",)
+    assert found('day > "now-1M"') == ("a", "b")
