@@ -21,6 +21,13 @@ def silent(_: str) -> None:
     """Discard a line."""
 
 
+def log_line(line: str) -> None:
+    """Log a line as a warning of the logger ``termwise``."""
+    import logging
+
+    logging.getLogger("termwise").warning(line)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Execution:
     """How a training is carried out; nothing that its result depends on.

@@ -10,13 +10,16 @@ from pathlib import Path
 from termwise.attributes.field_types import (
     EXPECTED,
     FIELD_TYPES,
+    TEXT_TYPES,
     FieldType,
     Stored,
     attribute_value,
+    is_marker,
     is_missing,
     possible_types,
     stored_value,
 )
+from termwise.display.safe_text import shown
 from termwise.errors import DataError, MalformedRecordError, ParameterError, UnknownNameError
 from termwise.fixes import NAMES, Call, Code, Fix
 from termwise.records import Attributes, AttributeValue, Document, Origin
@@ -31,6 +34,9 @@ MOST_BYTES = 1 << 20
 """Largest schema file."""
 
 _CHOOSE = Fix.use("leave the field out: name the attributes to keep, {}", attributes=NAMES)
+
+STRAY_SHARE = 0.1
+"""Largest share of the values of a column of numbers or dates that a note calls mistakes."""
 
 _NOUNS: dict[FieldType, str] = {
     "boolean": "true or false",
@@ -189,8 +195,8 @@ class Schema(Mapping[str, FieldType]):
         """
         return json.dumps(self._types, indent=2, ensure_ascii=False) + "\n"
 
-    def convert(self, attributes: Mapping[str, AttributeValue]) -> Attributes:
-        """Return the attributes of this schema with values of their types; others are left out.
+    def convert(self, attributes: Mapping[str, AttributeValue], *, others: bool = False) -> Attributes:
+        """Return the attributes of this schema with values of their types; with `others`, also others as they are.
 
         Dates become `datetime` in UTC. Missing values are left out.
 
@@ -205,9 +211,13 @@ class Schema(Mapping[str, FieldType]):
         {'day': datetime.datetime(2024, 1, 31, 0, 0, tzinfo=datetime.timezone.utc), 'price': 3.0}
         """
         stored = self.stored(attributes)
+        values = {name: attribute_value(self[name], value) for name, value in stored.items()}
+        if others:
+            values |= {name: value for name, value in attributes.items() if name not in self}
         return Attributes(
-            {name: attribute_value(self[name], value) for name, value in stored.items()},
+            values,
             origin=attributes.origin if isinstance(attributes, Attributes) else None,
+            untyped=others and isinstance(attributes, Attributes) and attributes.untyped,
         )
 
     def stored(self, attributes: Mapping[str, AttributeValue], *, record: str = "") -> dict[str, Stored]:
@@ -217,6 +227,8 @@ class Schema(Mapping[str, FieldType]):
         for name, value in attributes.items():
             kind = self._types.get(name)
             if kind is None or is_missing(value, untyped=untyped):
+                continue
+            if kind not in TEXT_TYPES and is_marker(value):
                 continue
             try:
                 values[name] = stored_value(kind, value, untyped=untyped)
@@ -268,52 +280,142 @@ def attribute_error(
 
 
 class SchemaInference:
-    """Types of attributes, inferred from one record after the other."""
+    """Types of attributes, inferred from one record after the other.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    known : mapping of str to FieldType, optional
+        Types that are given; only those of other attributes are inferred.
+    lenient : bool, optional
+        Whether values of different types become text; by default they are an error.
+    """
+
+    def __init__(self, known: Mapping[str, FieldType] | None = None, *, lenient: bool = False) -> None:
+        self.lenient = lenient
+        self._known = Schema(known)
         self._possible: dict[str, tuple[FieldType, ...]] = {}
         self._first: dict[tuple[str, tuple[FieldType, ...]], Origin] = {}
         self._settled: set[tuple[str, bool]] = set()
+        self._markers: dict[str, _Strays] = {}
+        self._strays: dict[str, _Strays] = {}
+        self._mixed: dict[str, str] = {}
         self._records = 0
 
-    def add(self, attributes: Mapping[str, AttributeValue]) -> None:
-        """Add the attributes of the next record.
+    def copy(self) -> SchemaInference:
+        """Return an inference that continues from here, and leaves this one as it is."""
+        other = SchemaInference(lenient=self.lenient)
+        other.take(self)
+        return other
+
+    def take(self, other: SchemaInference) -> None:
+        """Continue from where another inference is."""
+        for name, value in vars(other).items():
+            setattr(self, name, value.copy() if isinstance(value, dict | set) else value)
+        self._markers = {name: strays.copy() for name, strays in other._markers.items()}
+        self._strays = {name: strays.copy() for name, strays in other._strays.items()}
+
+    def add(self, attributes: Mapping[str, AttributeValue], *, record: str = "") -> None:
+        """Add the attributes of the next record; `record` names one without an origin.
 
         Raises
         ------
         DataError, MalformedRecordError
-            As `Schema.infer`.
+            As `Schema.infer`, and if an attribute has not its known type.
+        ParameterError
+            If there are more than `MOST_FIELDS` attributes.
         """
         self._records += 1
         origin = attributes.origin if isinstance(attributes, Attributes) else None
         untyped = isinstance(attributes, Attributes) and attributes.untyped
+        if self._known:
+            self._known.stored(attributes, record=record)
         for name, value in attributes.items():
             if type(value) is str and (name, untyped) in self._settled:
                 continue  # any string fits, and tells nothing new
-            if is_missing(value, untyped=untyped):
+            if name in self._known or is_missing(value, untyped=untyped):
+                continue
+            here = origin or Origin(Path(), "record", self._records)
+            if is_marker(value):
+                self._markers.setdefault(name, _Strays()).add(value, here)
                 continue
             try:
                 types = possible_types(value, untyped=untyped)
             except Misfit as misfit:
                 message = "an attribute has a value that cannot be stored"
-                raise attribute_error(message, attributes, name, misfit, f"number {self._records}") from None
+                place = record or f"number {self._records}"
+                raise attribute_error(message, attributes, name, misfit, place) from None
+            strays = self._strays.get(name)
+            if strays is None:
+                strays = self._strays[name] = _Strays()
+            strays.count(types, value, here)
             if (name, types) in self._first:
+                if strays.hopeless:
+                    self._settle(name, untyped)
                 continue
-            here = origin or Origin(Path(), "record", self._records)
             before = self._possible.get(name, types)
             common = tuple(kind for kind in before if kind in types)
             if not common:
-                raise self._conflict(name, types, here)
+                error = self._conflict(name, types, here)
+                if not self.lenient:
+                    raise error
+                self._mixed.setdefault(name, str(dict(error.facts)["seen"]))
+                lists = ("keywords",) in ((before, types, *(t for n, t in self._first if n == name)))
+                common = ("keywords",) if lists else ("keyword", "keywords")
             self._first[name, types] = here
             self._possible[name] = common
-            if set(common) <= ({"keyword"} if untyped else {"keyword", "keywords"}):
-                self._settled.add((name, untyped))
-            elif not set(common) & {"keyword", "keywords"}:
+            if len(self._possible) + len(self._known) > MOST_FIELDS:
+                self.schema()  # raises the error
+            if not set(common) & {"keyword", "keywords"}:
                 self._settled -= {(name, False), (name, True)}
 
+    def _settle(self, name: str, untyped: bool) -> None:
+        """Note that an attribute is text, so that further strings are not read."""
+        if set(self._possible[name]) <= ({"keyword"} if untyped else {"keyword", "keywords"}):
+            self._settled.add((name, untyped))
+
     def schema(self) -> Schema:
-        """Return the types of all fields that have a value."""
-        return Schema({name: types[0] for name, types in self._possible.items()})
+        """Return the known types, and those of all fields that have a value."""
+        marked = dict.fromkeys((name for name in self._markers if name not in self._possible), "keyword")
+        inferred = {name: types[0] for name, types in self._possible.items()}
+        return Schema({**marked, **inferred, **self._known})
+
+    def stored(self, attributes: Attributes, schema: Schema) -> dict[str, Stored]:
+        """Return the values of a record that was added, in columns of the inferred types."""
+        if not self._mixed:
+            return schema.stored(attributes)
+        values = {
+            name: _as_text(value) if name in self._mixed else value for name, value in attributes.items()
+        }
+        return schema.stored(Attributes(values, untyped=attributes.untyped))
+
+    def notes(self) -> list[str]:
+        """Return a sentence for each attribute with values that decided about its type, or were left out.
+
+        Examples
+        --------
+        >>> inference = SchemaInference()
+        >>> for price in (3, 2.5, "N/A"):
+        ...     inference.add({"price": price})
+        >>> inference.notes()
+        ["price: 1 value is read as missing, first 'N/A' in record 3"]
+        """
+        notes = []
+        for name, kind in self.schema().items():
+            strays, markers = self._strays.get(name), self._markers.get(name)
+            if name in self._known:
+                continue
+            if markers is not None and kind not in TEXT_TYPES:
+                count = f"{markers.misfits:,} value{'s are' if markers.misfits > 1 else ' is'}"
+                notes.append(f"{name}: {count} read as missing, first {markers.first}")
+            elif strays is not None and strays.misfits and strays.few:
+                one = strays.misfits == 1
+                notes.append(
+                    f"{name} is text: {strays.misfits:,} of {strays.total:,} values {'is' if one else 'are'} not "
+                    f"{strays.noun}, first {strays.first}; without {'it' if one else 'them'}, its type is {strays.kind}"
+                )
+            elif name in self._mixed:
+                notes.append(f"{name} is text: {self._mixed[name]}")
+        return notes
 
     def _conflict(self, name: str, types: tuple[FieldType, ...], here: Origin) -> DataError:
         other, there = next(
@@ -334,6 +436,62 @@ class SchemaInference:
             facts=[("file", here.file), (here.unit, here.number), *facts],
             fixes=fixes,
         )
+
+
+class _Strays:
+    """Values of an attribute that are numbers or dates, and the others, as long as these are few."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.misfits = 0
+        self.first = ""
+        self._kinds: dict[FieldType, int] = {}
+
+    def copy(self) -> _Strays:
+        other = _Strays()
+        vars(other).update(vars(self), _kinds=self._kinds.copy())
+        return other
+
+    def add(self, value: AttributeValue, here: Origin) -> None:
+        self.total += 1
+        self.misfits += 1
+        self.first = self.first or f"{shown(value)} in {here.unit} {here.number:,}"
+
+    def count(self, types: tuple[FieldType, ...], value: AttributeValue, here: Origin) -> None:
+        if types[0] in TEXT_TYPES:
+            self.add(value, here)
+        else:
+            self.total += 1
+            self._kinds[types[0]] = self._kinds.get(types[0], 0) + 1
+
+    @property
+    def few(self) -> bool:
+        """Whether the others are so few that they look like mistakes."""
+        return self.total > self.misfits and (self.misfits == 1 or self.misfits <= self.total * STRAY_SHARE)
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether the others are too many to be mistakes."""
+        return self.misfits > 5 and self.misfits > self.total * STRAY_SHARE
+
+    @property
+    def kind(self) -> FieldType:
+        """Type that the attribute would have without the others."""
+        return (
+            "float"
+            if {"integer", "float"} == self._kinds.keys()
+            else max(self._kinds, key=self._kinds.__getitem__)
+        )
+
+    @property
+    def noun(self) -> str:
+        """What the values are called."""
+        return _NOUNS[self.kind]
+
+
+def _as_text(value: AttributeValue) -> AttributeValue:
+    """Return a value of an attribute that has values of different types as text, as JSON writes it."""
+    return value if isinstance(value, str | list | tuple) else json.dumps(value)
 
 
 def _noun(types: tuple[FieldType, ...]) -> str:

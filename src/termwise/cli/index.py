@@ -36,7 +36,7 @@ from termwise.cli.options import (
     refuse_options,
 )
 from termwise.cli.progress_bars import progress_bar
-from termwise.cli.terminal import working_seconds
+from termwise.cli.terminal import note_line, working_seconds
 from termwise.cli.translation_options import TunedSettings, with_tuned
 from termwise.errors import UsageError
 
@@ -77,7 +77,9 @@ def command(
     attributes: Annotated[
         str | None,
         option(
-            "--attributes all|A,B", "Fields to keep as attributes, for filters (search --filter) and facets."
+            "--attributes all|none|A,B",
+            "Fields to keep as attributes, for filters (search --filter) and facets.  [default: fields that have short "
+            "values in the first 1,000 records]",
         ),
     ] = None,
     schema: Annotated[
@@ -135,6 +137,8 @@ def command(
     For example:
 
     termwise index docs.jsonl --out docs.tw --store-text
+
+    termwise index shop.jsonl --out shop.tw --fields title^3,description --attributes brand,price
 
     termwise index docs.jsonl --model best --out docs.tw --store-text
 
@@ -223,6 +227,7 @@ def command(
                 precision=numbers,
                 providers=providers,
                 progress=progress,
+                say=note_line,
             ),
         )
     report_built(out, searcher, working_seconds() - begin, as_json)

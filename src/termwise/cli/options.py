@@ -85,14 +85,14 @@ ExcludeSeed = Annotated[
 
 Settings = Annotated[list[str] | None, option("--set NAME=VALUE", "Parameter of the model; repeatable.")]
 Fields = Annotated[
-    str | None, option("--fields A,B", "Fields to index, joined in this order.  [default: title and text]")
+    str | None, option("--fields A,B", "Fields to index, joined in this order.  [default: all texts]")
 ]
 WeightedFields = Annotated[
     str | None,
     option(
         "--fields A^3,B",
         "Fields to index, joined in this order; with a weight, each word of a field counts that often (whole numbers; "
-        "not for networks).  [default: title and text]",
+        "not for networks).  [default: all texts, by the first 1,000 records]",
     ),
 ]
 Precision = Annotated[
@@ -195,6 +195,8 @@ def attribute_choice(
         if attributes is not None:
             raise UsageError("--attributes and --schema both name the attributes to keep: give one of them")
         return Schema.read(schema)
+    if attributes == "none":
+        return ()
     return "all" if attributes == "all" else field_names(attributes)
 
 

@@ -43,7 +43,7 @@ def needed_columns(
     >>> needed_columns(["id", "title", "text", "price"], None, None)
     ['id', 'title', 'text']
     """
-    if attributes == "all":
+    if attributes in ("all", "inferred"):
         return None
     kept = tuple(attributes or ())
     needed = {

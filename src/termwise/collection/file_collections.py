@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
+from termwise.attributes import Schema
 from termwise.collection.columns import names_columns, unnamed_column
+from termwise.collection.field_roles import (
+    FieldRoles,
+    FieldTally,
+    choices,
+    decide_roles,
+    first_records,
+    for_index,
+    undecided,
+)
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, FieldChoice, RecordReader
 from termwise.collection.json_array import read_json_array
 from termwise.collection.lines import FilePart, read_json_lines, read_lines
@@ -39,12 +50,19 @@ class RecordFile(ABC):
         Fields of the text; None for title and body (see `termwise.collection.fields`).
     attributes : AttributeChoice
         Fields to keep as attributes.
+    tally : FieldTally or None
+        Roles of the fields that are not named, once they are decided, and counts of what is not kept.
+    begun : iterable or None
+        Numbered records of a pipe whose first records have decided.
     """
 
     name: str
     path: Path
     fields: FieldChoice = None
     attributes: AttributeChoice = None
+    _: KW_ONLY
+    tally: FieldTally | None = None
+    begun: Iterable[tuple[int, Mapping[str, Any]]] | None = None
 
     id_fields: ClassVar[Sequence[str]] = ID_FIELDS
     body_fields: ClassVar[Sequence[str]] = BODY_FIELDS
@@ -59,6 +77,40 @@ class RecordFile(ABC):
         """Number of documents; None if it is unknown without reading the file."""
         return None
 
+    def decided(self) -> Self:
+        """Return the collection with the roles of fields that are not named; errors as `documents`."""
+        if not undecided(self):
+            return self
+        first, numbered = first_records(self.records())
+        begun = None if is_file(self.path) else numbered
+        return replace(self, **choices(self.roles(first), self.attributes), begun=begun)
+
+    def for_index(self, fields: FieldChoice, schema: Schema) -> Self:
+        """Return the decided collection for an index with these texts and attributes, and new attributes."""
+        assert self.tally is not None, "a decided collection"
+        return replace(self, **for_index(self.tally.roles, fields, schema))
+
+    def in_memory(self) -> Self:
+        """Return the collection, with its records in memory if they come from a pipe, which can be read only once."""
+        if is_file(self.path):
+            return self
+        return replace(self, begun=list(self._records() if self.begun is None else self.begun))
+
+    def roles(self, first: Sequence[Mapping[str, Any]]) -> FieldRoles:
+        """Return the roles of fields by the first records."""
+        return decide_roles(
+            first,
+            id_fields=self.id_fields,
+            body_fields=self.body_fields,
+            fields=self.fields,
+            attributes=self.attributes,
+            untyped=self.untyped,
+        )
+
+    def records(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Yield the number of each record, from 1, and all of its fields."""
+        return replace(self, attributes="all")._records()
+
     def documents(self) -> Iterator[Document]:
         """Yield the documents in the order of the file.
 
@@ -71,6 +123,9 @@ class RecordFile(ABC):
         UnknownNameError
             After the last record, if no record has a selected field.
         """
+        if undecided(self):
+            yield from self.decided().documents()
+            return
         reader = RecordReader(
             self.path,
             id_fields=self.id_fields,
@@ -79,9 +134,10 @@ class RecordFile(ABC):
             attributes=self.attributes,
             untyped=self.untyped,
             unit=self.unit,
+            tally=self.tally,
         )
         if self.part is None:
-            yield from reader.documents(self._records())
+            yield from reader.documents(self._records() if self.begun is None else self.begun)
         else:  # another part may have the selected fields that this one lacks
             for number, record in self._records():
                 yield reader.document(number, record)
@@ -129,6 +185,11 @@ class Header(NamedTuple):
 
     line: str
     left_out: bool
+
+    @property
+    def names_others(self) -> bool:
+        """Whether the line is a header with other columns than those of identifiers and texts."""
+        return self.left_out and not {name.strip().lower() for name in self.line.split("\t")} <= COLUMN_NAMES
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from termwise.collection.parquet import ParquetCollection
 from termwise.collection.parts import CollectionPart, FolderCollection, files_of_folder
 from termwise.collection.python_docs import PYTHON, python_folder
 from termwise.collection.table import TableCollection
-from termwise.errors import MissingFileError, ParameterError, UnknownNameError
+from termwise.errors import MissingFileError, ParameterError, TermwiseError, UnknownNameError
 from termwise.fixes import Fix
 from termwise.records import Document
 from termwise.storage.safe_read import is_file, is_folder, path_exists
@@ -60,7 +60,7 @@ def open_collection(
     spec: str | Path,
     *,
     fields: Sequence[str] | Mapping[str, int] | None = None,
-    attributes: Literal["all"] | Sequence[str] | Schema | None = None,
+    attributes: Literal["all", "inferred"] | Sequence[str] | Schema | None = None,
 ) -> Collection:
     r"""Open a collection for reading.
 
@@ -85,12 +85,14 @@ def open_collection(
         - ``"python:stdlib"``, the shipped documentation of Python's standard library.
     fields : sequence of str or mapping of str to int, optional
         Fields of the text, in this order. With weights, documents keep the text of each field, see `build_index`. By
-        default the title, then the first of ``text``, ``contents``, ``content``, ``body``, ``document_text``,
-        ``abstract`` that a record has; for ir_datasets the default text of the dataset.
-    attributes : "all", sequence of str or Schema, optional
-        Fields to keep as `Document.attributes`: all fields that are neither the identifier nor a part of the text, the
-        named fields, or those of a schema, whose values are checked and converted. By default none. A field of a nested
-        object is named ``OBJECT.FIELD``. Values in CSV and TSV files are text, unless a schema converts them.
+        default ``title``, ``text``, ``contents``, ``content``, ``body``, ``document_text``, ``abstract``, and other
+        fields whose values in the first 1,000 records have several words and mostly differ; for ir_datasets the default
+        text of the dataset.
+    attributes : "all", "inferred", sequence of str or Schema, optional
+        Fields to keep as `Document.attributes`: all fields that are neither the identifier nor a part of the text,
+        those of them that have short values in the first 1,000 records, the named fields, or those of a schema, whose
+        values are checked and converted. By default none. A field of a nested object is named ``OBJECT.FIELD``. Values
+        in CSV and TSV files are text, unless a schema converts them.
 
     Returns
     -------
@@ -119,7 +121,8 @@ def open_collection(
     """
     chosen, kept = checked_fields(fields), checked_attributes(attributes)
     if isinstance(spec, str) and spec.startswith(PREFIX):
-        _refuse_attributes(kept, spec)
+        if kept != "inferred":
+            _refuse_attributes(kept, spec)
         return DatasetCollection(spec, chosen)
     if isinstance(spec, str) and spec.startswith("python:"):
         if spec != PYTHON:
@@ -149,9 +152,14 @@ def open_collection(
         return ParquetCollection(name, path, chosen, kept)
     if suffix in TAB_SUFFIXES:
         columns = TabSeparatedCollection(name, path)
-        if chosen is None and kept is None:
+        try:
+            header = columns.header() if is_file(path) else None
+        except TermwiseError:
+            if chosen is None and kept is None:
+                return columns  # raises the error when it is read
+            raise
+        if chosen is None and kept in (None, "inferred") and (header is None or not header.names_others):
             return columns
-        header = columns.header() if is_file(path) else None
         if is_file(path) and (header is None or not header.left_out):
             _refuse_fields(chosen, spec)
             _refuse_attributes(kept, spec)

@@ -69,6 +69,9 @@ class ParquetCollection(RecordFile):
             )
         try:
             columns = needed_columns(names, self.fields, self.attributes)
+            if self.tally is not None:  # also those without values in the first records, to count later ones
+                roles = self.tally.roles
+                columns = [name for name in names if name not in roles.neither or name not in roles.known]
             for batch in file.iter_batches(BATCH, row_groups=row_groups, columns=columns):
                 yield from records_of(arrow, batch)
         except (

@@ -7,6 +7,9 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+from termwise.attributes import Schema
+from termwise.collection.field_roles import FieldTally, choices, first_records, undecided
+from termwise.collection.fields import FieldChoice
 from termwise.collection.file_collections import JsonLinesCollection
 from termwise.collection.lines import GZIP_MAGIC, FilePart, opened, refuse_pipe
 from termwise.collection.parquet import ParquetCollection
@@ -48,9 +51,28 @@ class FolderCollection:
         lengths = [file.length for file in self.files]
         return None if None in lengths else sum(length or 0 for length in lengths)
 
+    @property
+    def tally(self) -> FieldTally | None:
+        """Roles of the fields, once they are decided, with the counts of the first file."""
+        return self.files[0].tally if self.files else None
+
+    def decided(self) -> FolderCollection:
+        """Return the folder with the roles that the first records of all files decide; errors as `documents`."""
+        if not self.files or not undecided(self.files[0]):
+            return self
+        first, _ = first_records(chain.from_iterable(file.records() for file in self.files))
+        roles = self.files[0].roles(first)
+        return FolderCollection(
+            self.name, [replace(file, **choices(roles, file.attributes)) for file in self.files]
+        )
+
+    def for_index(self, fields: FieldChoice, schema: Schema) -> FolderCollection:
+        """Return the decided folder for an index with these texts and attributes, and new attributes."""
+        return FolderCollection(self.name, [file.for_index(fields, schema) for file in self.files])
+
     def documents(self) -> Iterator[Document]:
         """Yield the documents of all files; errors are those of the files."""
-        return chain.from_iterable(file.documents() for file in self.files)
+        return chain.from_iterable(file.documents() for file in self.decided().files)
 
 
 def files_of_folder(folder: Path) -> list[Path]:
@@ -99,14 +121,14 @@ def collection_parts(
     if isinstance(collection, FolderCollection):
         return [
             part
-            for file in collection.files
+            for file in collection.decided().files
             for part in collection_parts(file, size=size, documents=documents)
         ]
     if isinstance(collection, JsonLinesCollection):
         refuse_pipe(collection.path)
-        return _cut_lines(collection, size, documents)
+        return _cut_lines(collection.decided(), size, documents)
     if isinstance(collection, ParquetCollection):
-        return _cut_rows(collection, size, documents)
+        return _cut_rows(collection.decided(), size, documents)
     raise ParameterError(
         "only a collection in JSONL or Parquet files can be read by several processes",
         facts=[("given", getattr(collection, "name", type(collection).__name__))],

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from pathlib import Path
 from typing import Any
 
+from termwise.collection.field_roles import FieldTally, choices, decide_roles, first_records, undecided
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, FieldChoice, RecordReader
 from termwise.errors import TermwiseError
 from termwise.fast_dataclass import dataclass
@@ -66,6 +67,9 @@ class RecordCollection:
         Number of documents, if known.
     once : bool
         Whether the records can be read only once; a mixture of several indexes then reads them into memory.
+    tally : FieldTally or None
+        Roles of the fields that are not named, once they are decided. Collections with other names of identifiers or
+        texts than files, as those of frameworks, decide nothing: their texts are the title and the first body.
     """
 
     name: str
@@ -80,6 +84,32 @@ class RecordCollection:
     first: int = 0
     length: int | None = None
     once: bool = False
+    tally: FieldTally | None = None
+
+    def decided(self) -> RecordCollection:
+        """Return the collection with the roles of fields that are not named; errors as `documents`."""
+        if not undecided(self) or (self.id_fields, self.body_fields) != (ID_FIELDS, BODY_FIELDS):
+            return self
+        first, numbered = first_records(enumerate(self.records()))
+        roles = decide_roles(
+            first,
+            id_fields=self.id_fields,
+            body_fields=self.body_fields,
+            fields=self.fields,
+            attributes=self.attributes,
+        )
+        found = replace(self, **choices(roles, self.attributes))
+        if not self.once:
+            return found
+        records = (record for _, record in numbered)
+        return replace(found, records=lambda: records)
+
+    def in_memory(self) -> RecordCollection:
+        """Return the collection, with its records in memory if they can be read only once."""
+        if not self.once:
+            return self
+        records = list(self.records())
+        return replace(self, records=lambda: records, once=False)
 
     def documents(self) -> Iterator[Document]:
         """Yield the documents.
@@ -91,6 +121,10 @@ class RecordCollection:
         UnknownNameError
             After the last record, if no record has a selected field.
         """
+        decided = self.decided()
+        if decided is not self:
+            yield from decided.documents()
+            return
         reader = RecordReader(
             Path(self.name),
             id_fields=self.id_fields,
@@ -98,6 +132,7 @@ class RecordCollection:
             fields=self.fields,
             attributes=self.attributes,
             unit=self.unit,
+            tally=self.tally,
         )
         with source_named(self.source, self.unit):
             yield from reader.documents(enumerate(self.records(), self.first))

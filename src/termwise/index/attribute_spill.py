@@ -38,14 +38,17 @@ _PER_STRING = 120  # bytes of a string and its entry in a dictionary, without it
 class AttributeSpill:
     """Temporary file for the attributes of a build; 8 bytes per document are in memory.
 
-    Columns are prepared beside it. Only the fields of `schema` are kept; by default all, with inferred types. `memory`
-    is the number of bytes of strings to hold while columns are written.
+    Columns are prepared beside it. Only the fields of a `Schema` are kept; with a `SchemaInference`, and by default,
+    all are kept, and their types inferred. `memory` is the number of bytes of strings to hold while columns are
+    written.
     """
 
-    def __init__(self, path: Path, schema: Schema | None = None, *, memory: int = DEFAULT_MEMORY) -> None:
+    def __init__(
+        self, path: Path, schema: Schema | SchemaInference | None = None, *, memory: int = DEFAULT_MEMORY
+    ) -> None:
         self._path = path
-        self._given = schema
-        self._inference = SchemaInference()
+        self._given = schema if isinstance(schema, Schema) else None
+        self._inference = schema if isinstance(schema, SchemaInference) else SchemaInference()
         self._memory = memory
         self._lengths = array("Q")
         with storage_errors(path):
@@ -64,7 +67,7 @@ class AttributeSpill:
         if self._given is not None:
             row: Any = self._given.stored(attributes, record=repr(doc_id))
         else:
-            self._inference.add(attributes)
+            self._inference.add(attributes, record=repr(doc_id))
             untyped = isinstance(attributes, Attributes) and attributes.untyped
             row = ({name: _plain(value) for name, value in attributes.items()}, untyped)
         data = marshal.dumps(row)
@@ -104,7 +107,7 @@ class AttributeSpill:
                 if self._given is not None:
                     yield row
                 else:
-                    yield schema.stored(Attributes(row[0], untyped=row[1]))
+                    yield self._inference.stored(Attributes(row[0], untyped=row[1]), schema)
 
     def close(self) -> None:
         """Close and remove the temporary file."""

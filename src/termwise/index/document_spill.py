@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from termwise.attributes import Schema
+from termwise.attributes.schema import SchemaInference
 from termwise.display.safe_text import short_digest
 from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
 from termwise.index.attribute_spill import AttributeSpill
@@ -139,11 +140,13 @@ class DocumentWriter(FolderWriter, ABC):
 class DocumentSpill:
     """Documents in temporary files in a folder, from which segments are written.
 
-    With `store_text`, documents have texts. `schema` has the attributes to keep; by default, all are kept, and their
-    types inferred.
+    With `store_text`, documents have texts. A `Schema` has the attributes to keep; with a `SchemaInference`, and by
+    default, all are kept, and their types inferred.
     """
 
-    def __init__(self, folder: Path, *, store_text: bool, schema: Schema | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, store_text: bool, schema: Schema | SchemaInference | None = None
+    ) -> None:
         self.folder = folder
         self.identifiers = Identifiers()
         self.vectors: VectorSpill | None = None
@@ -206,7 +209,11 @@ class DocumentSpill:
     @property
     def schema(self) -> Schema:
         """Types of the attributes: the given ones, or those of the documents; empty without any."""
-        return (self._schema or Schema()) if self._attributes is None else self._attributes.schema
+        if self._attributes is not None:
+            return self._attributes.schema
+        return (
+            self._schema.schema() if isinstance(self._schema, SchemaInference) else self._schema or Schema()
+        )
 
     def add_weights(self, rows: TermWeights) -> None:
         """Append rows; see `IndexWriter.add_weights`."""

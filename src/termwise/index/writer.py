@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from termwise._version import __version__
 from termwise.attributes import Schema
+from termwise.attributes.schema import SchemaInference
 from termwise.display.safe_text import short_digest
 from termwise.errors import EmptyCollectionError, ParameterError, VocabularyMismatchError, WeightError
 from termwise.fixes import Fix
@@ -98,7 +99,7 @@ class IndexWriter(DocumentWriter):
         *,
         quantiser: Literal["uint8", "float32"] = "uint8",
         store_text: bool = False,
-        schema: Schema | None = None,
+        schema: Schema | SchemaInference | None = None,
         chunk: int = 0,
         reorder: bool = True,
         overwrite: bool = False,

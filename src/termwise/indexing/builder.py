@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 from termwise.attributes import Schema
-from termwise.collection import Collection, open_collection
+from termwise.collection import Collection
 from termwise.collection.fields import FieldChoice
-from termwise.collection.file_collections import RecordFile
+from termwise.collection.file_collections import RecordFile, TabSeparatedCollection
 from termwise.collection.record_collection import RecordCollection
 from termwise.encode import DocumentEncoder
 from termwise.errors import ParameterError, VocabularyMismatchError
@@ -22,8 +22,13 @@ from termwise.indexing.context import (
     check_network_options,
     check_source,
     collection_named,
+    decided_source,
     open_documents,
     refuse_arguments,
+    roles_of,
+    say_left_out,
+    say_roles,
+    schema_of,
 )
 from termwise.indexing.count_rows import build_counts
 from termwise.indexing.field_weights import refuse_weights_for_network
@@ -35,11 +40,11 @@ from termwise.indexing.recipes import RECIPES
 from termwise.indexing.vector_rows import build_vectors
 from termwise.indexing.work_folder import check_apart, check_outside_indexes, encoding_of_part, work_folder
 from termwise.models import CountModel, Lookup, Model, NetworkModel, VectorModel, read_vectors
-from termwise.progress import no_progress
+from termwise.progress import no_progress, silent
 from termwise.records import Document
 from termwise.search.opening import open_searcher
 from termwise.search.searcher import Searcher
-from termwise.storage.safe_read import is_file, is_folder, path_exists
+from termwise.storage.safe_read import is_file
 from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
 from termwise.text.registry import check_restorable
 from termwise.validation import check, check_count, check_flag, check_path
@@ -80,14 +85,17 @@ def build_index(
         Analyzer of documents and queries; by default ``english``, or ``whitespace`` for the model ``vectors``. Models
         with a network have their own. A translation table works only with the analyzer of its training.
     fields : tuple of str or mapping of str to int, optional
-        Fields of the records to index, joined with a line end; see `open_collection`. A mapping has a weight for each
+        Fields of the records to index, joined with a line end; by default those that are text in the first records,
+        see `open_collection`. A mapping has a weight for each
         field, a whole number from 1 to 100: each token of a field counts as often as its weight, in term frequencies,
         document lengths and collection statistics. The index keeps names and weights. Weights apply to models of term
         counts, and in a mixture to its parts of that kind; documents given as objects need `Document.of_fields`. A
         network reads one text, so other weights than 1 are an error for it.
     attributes : "all", sequence of str or Schema, optional
         Fields of a file to keep as attributes, for filters; see `open_collection`. A schema gives their types, which
-        are inferred otherwise. Attributes of documents that are given as objects are kept in any case.
+        are inferred otherwise. By default, the fields that have short values in the first records; values of different
+        types become text. An empty sequence keeps none. Attributes of documents that are given as objects are kept in
+        any case.
     chunk : int, optional
         Cut documents into chunks of whole sentences with at most this many words. A search compares the query with each
         chunk, and returns each document once, with the score of its best chunk. Statistics are those of the chunks. If
@@ -151,13 +159,18 @@ def build_index(
     chosen = chosen_model(model)
     field_weights = fields if isinstance(fields, Mapping) else None
 
+    source: Collection | Iterable[Document] = ()
+    if not isinstance(chosen, VectorModel):
+        source = decided_source(collection, fields, attributes)
+        roles = roles_of(source)
+        fields = roles.fields if roles is not None and roles.decided and fields is None else fields
+        say_roles(source, options.say)
+
     def documents(*, count: bool = False) -> tuple[Iterator[Document], int | None]:
-        opened, length = open_documents(collection, fields, attributes, count=count)
+        opened, length = open_documents(source, count=count)
         return (opened, length) if chunk is None else (cut(opened, chunk, field_weights), None)
 
-    schema: object = attributes
-    if schema is None and isinstance(collection, RecordFile | RecordCollection):
-        schema = collection.attributes
+    schema = schema_of(source, attributes)
     add_rows: Callable[[IndexWriter], object]
     quantiser = options.quantiser
     if isinstance(chosen, NetworkModel):
@@ -187,8 +200,8 @@ def build_index(
             if not isinstance(collection, str | Path):
                 raise ParameterError("the model vectors reads a file of weights", fixes=["pass its path"])
             query_analyzer = _analyzer(analyzer, default=VECTORS_ANALYZER)
-            source = read_vectors(collection, analyzer=query_analyzer)
-            add_rows = partial(build_vectors, source=source, model=chosen, analyzer=query_analyzer)
+            weights = read_vectors(collection, analyzer=query_analyzer)
+            add_rows = partial(build_vectors, source=weights, model=chosen, analyzer=query_analyzer)
         elif isinstance(chosen, CountModel):
             add_rows = partial(
                 build_counts,
@@ -209,7 +222,7 @@ def build_index(
             quantiser=quantiser or "uint8",
             reorder=options.reorder,
             store_text=store_text,
-            schema=schema if isinstance(schema, Schema) else None,
+            schema=schema,
             chunk=chunk or 0,
             overwrite=overwrite,
             memory=options.memory,
@@ -218,6 +231,7 @@ def build_index(
         ) as writer,
     ):
         add_rows(writer)
+    say_left_out(source, schema, options.say)
     return open_searcher(path)
 
 
@@ -250,11 +264,14 @@ def _build_mixture(
         part for part, model in models.items() if isinstance(model, NetworkModel) and model.runs_network
     ]
     check_network_options(name, len(networks), options)
-    repeatable = _repeatable(collection, fields)
+    source = decided_source(collection, fields, attributes)
+    roles = roles_of(source)
+    fields = roles.fields if roles is not None and roles.decided and fields is None else fields
+    repeatable = _repeatable(source)
     without_network = replace(
         options, encoder=None, encoding=None, statistics=None, precision=None, providers=None
     )
-    with MixtureWriter(path, overwrite=overwrite) as mixture:
+    with collection_named(collection), MixtureWriter(path, overwrite=overwrite) as mixture:
         for number, (part, model) in enumerate(models.items()):
 
             def report(stage: str, done: int, total: int | None, part: str = part) -> None:
@@ -275,7 +292,7 @@ def _build_mixture(
                 chunk=chunk,
                 store_text=store_text and number == 0,
                 overwrite=True,
-                options=replace(used, progress=report),
+                options=replace(used, progress=report, say=silent if number else options.say),
             )
         return mixture.commit(
             list(models),
@@ -287,18 +304,13 @@ def _build_mixture(
         )
 
 
-def _repeatable(
-    collection: str | Path | Collection | Iterable[Document], fields: FieldChoice
-) -> str | Path | Collection | Iterable[Document]:
-    """Return a collection that can be read once for each part: pipes and iterators are read into memory."""
-    if isinstance(collection, str | Path):
-        path = Path(collection)
-        if path_exists(path) and not is_file(path) and not is_folder(path):
-            return list(open_collection(collection, fields=fields).documents())
-        return collection
-    if isinstance(collection, RecordCollection) and collection.once:
-        return list(collection.documents())
-    return collection if isinstance(collection, Collection | list | tuple) else list(collection)
+def _repeatable(source: Collection | Iterable[Document]) -> Collection | Iterable[Document]:
+    """Return a source that can be read once for each part: pipes and iterators are read into memory."""
+    if isinstance(source, RecordFile | RecordCollection):
+        return source.in_memory()
+    if isinstance(source, TabSeparatedCollection) and not is_file(source.path):
+        return list(source.documents())
+    return source if isinstance(source, Collection | list | tuple) else list(source)
 
 
 def _model_analyzer(model: CountModel, analyzer: str | Analyzer | None) -> Analyzer:

@@ -9,13 +9,18 @@ from pathlib import Path
 from typing import Literal
 
 from termwise.attributes import Schema
+from termwise.attributes.schema import SchemaInference
 from termwise.collection import Collection, open_collection
+from termwise.collection.field_roles import FieldRoles
 from termwise.collection.fields import FieldChoice, checked_fields
 from termwise.collection.file_collections import (
     JsonLinesCollection,
+    RecordFile,
     TabSeparatedCollection,
     count_documents,
 )
+from termwise.collection.parts import FolderCollection
+from termwise.collection.record_collection import RecordCollection
 from termwise.display.safe_text import shown
 from termwise.errors import DuplicateIdError, EmptyCollectionError, ParameterError
 from termwise.fixes import Fix, Name
@@ -24,9 +29,13 @@ from termwise.index.updater import IndexUpdater
 from termwise.indexing.field_weights import texts_to_store
 from termwise.indexing.options import BuildOptions
 from termwise.models import Model
+from termwise.progress import Say
 from termwise.records import AttributeValue, Document
 from termwise.text import Analyzer
 from termwise.validation import check_documents
+
+RecordSource = RecordFile | RecordCollection | FolderCollection
+"""Collections of records, whose fields have roles."""
 
 
 class RowSource(ABC):
@@ -48,16 +57,64 @@ class RowSource(ABC):
         """Remove temporary files."""
 
 
-def open_documents(
+def decided_source(
     collection: str | Path | Collection | Iterable[Document],
     fields: FieldChoice,
-    attributes: Literal["all"] | Sequence[str] | Schema | None = None,
+    attributes: Literal["all", "inferred"] | Sequence[str] | Schema | None,
+) -> Collection | Iterable[Document]:
+    """Open a collection that is named, and decide the roles of its fields; other collections have their own choices.
+
+    Without `attributes`, they are inferred.
+    """
+    if isinstance(collection, str | Path):
+        kept = "inferred" if attributes is None else attributes
+        collection = open_collection(collection, fields=fields, attributes=kept)
+    return collection.decided() if isinstance(collection, RecordSource) else collection
+
+
+def roles_of(source: object) -> FieldRoles | None:
+    """Return the roles of the fields of a source that has decided about some."""
+    tally = source.tally if isinstance(source, RecordSource) else None
+    return None if tally is None else tally.roles
+
+
+def schema_of(source: object, attributes: object) -> Schema | SchemaInference:
+    """Return the schema that is given for a source, or else an inference, which is lenient if nobody named fields."""
+    if attributes is None and isinstance(source, RecordFile | RecordCollection):
+        attributes = source.attributes
+    if isinstance(attributes, Schema):
+        return attributes
+    roles = roles_of(source)
+    return SchemaInference(lenient=roles is not None and roles.inferred)
+
+
+def say_roles(source: object, say: Say) -> None:
+    """Report the roles of fields, unless there are the default texts only."""
+    roles = roles_of(source)
+    if roles is not None and (roles.attributes or roles.neither or roles.fields) and roles.texts:
+        say(str(roles))
+
+
+def say_left_out(source: object, schema: Schema | SchemaInference, say: Say) -> None:
+    """Report the values of attributes that decided about types, and the fields and values that are not kept."""
+    for note in schema.notes() if isinstance(schema, SchemaInference) else ():
+        say(note)
+    files = source.files if isinstance(source, FolderCollection) else [source]
+    for file in files:
+        if isinstance(file, RecordFile | RecordCollection) and file.tally is not None:
+            for note in file.tally.notes(file.unit):
+                say(note if file is source else f"{file.name}: {note}")
+
+
+def open_documents(
+    collection: str | Path | Collection | Iterable[Document],
+    fields: FieldChoice = None,
     *,
     count: bool = False,
 ) -> tuple[Iterator[Document], int | None]:
     """Return the documents of a collection and, if known, their number; with `count`, those of a file are counted."""
     if isinstance(collection, str | Path):
-        collection = open_collection(collection, fields=fields, attributes=attributes)
+        collection = open_collection(collection, fields=fields)
     if isinstance(collection, Collection):
         length = collection.length
         if count and isinstance(collection, JsonLinesCollection | TabSeparatedCollection):

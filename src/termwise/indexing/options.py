@@ -10,7 +10,7 @@ from termwise.encode import DocumentEncoder
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.fast_dataclass import dataclass
 from termwise.index.writer import DEFAULT_MEMORY
-from termwise.progress import Progress, no_progress
+from termwise.progress import Progress, Say, log_line, no_progress
 from termwise.validation import check, check_flag, check_memory, check_path, check_threads
 
 
@@ -27,6 +27,9 @@ class BuildOptions:
         Working memory in bytes for sorting postings; see `IndexWriter`.
     progress : callable
         Called with a stage, the number of items done, and the total or None.
+    say : callable
+        Called with the roles of fields that were decided, and with what is left out, one line each; by default, the
+        logger ``termwise`` gets them as warnings.
     quantiser : {"uint8", "float32"}, optional
         See `IndexWriter`. By default ``uint8``; for the exact form of TILDE ``float32``, the only one that preserves
         its order.
@@ -68,6 +71,7 @@ class BuildOptions:
     threads: int = 1
     memory: int = DEFAULT_MEMORY
     progress: Progress = no_progress
+    say: Say = log_line
     quantiser: Literal["uint8", "float32"] | None = None
     reorder: bool = True
     encoder: DocumentEncoder | None = None

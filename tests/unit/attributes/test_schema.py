@@ -49,7 +49,10 @@ def test_inferred_types(values: list[Any], kind: str) -> None:
         (["1", "2.50", "1e3"], "float"),
         (["true", "FALSE"], "boolean"),
         (["01069", "2"], "keyword"),
-        (["1", "n/a"], "keyword"),
+        (["1", "n/a"], "integer"),
+        (["2024-01-31", "NULL", "-"], "date"),
+        (["n/a", "-"], "keyword"),
+        (["1", "n/a", "x"], "keyword"),
         (["9223372036854775808"], "keyword"),
         (["1e999"], "keyword"),
         (["2024-01-31", "2024-02-01"], "date"),
@@ -62,7 +65,8 @@ def test_inferred_types_of_text(cells: list[str], kind: str) -> None:
     rows = [Attributes({"x": cell}, untyped=True) for cell in cells]
     assert Schema.infer(rows) == {"x": kind}
     converted = [Schema({"x": kind}).convert(row) for row in rows]
-    assert [bool(row) for row in converted] == [cell != "" for cell in cells]
+    missing = ("",) if kind == "keyword" else ("", "-", "n/a", "NULL")
+    assert [bool(row) for row in converted] == [cell not in missing for cell in cells]
 
 
 def test_fields_without_values_have_no_type() -> None:
@@ -137,7 +141,7 @@ def test_conversion(kind: str, value: Any, converted: Any) -> None:
         ("keyword", 3), ("keyword", ["a"]), ("keywords", 3), ("keywords", [3]), ("integer", 3.5), ("integer", "3"),
         ("integer", True), ("integer", 2**63), ("integer", 2.0**63), ("float", True), ("float", "3"),
         ("float", float("nan")), ("float", 10**400), ("boolean", 1), ("boolean", "true"), ("date", "yesterday"),
-        ("date", 3),
+        ("date", True),
     ],
 )  # fmt: skip
 def test_values_of_the_wrong_type(kind: str, value: Any) -> None:

@@ -204,7 +204,7 @@ def test_comma_separated_values(tmp_path: Path, name: str) -> None:
 def test_tabs_with_names_of_columns(tmp_path: Path) -> None:
     path = tmp_path / "d.tsv"
     path.write_text('id\ttext\tprice\na\t"one\t3\nb\ttwo\t\n')
-    assert [document.text for document in open_collection(path).documents()] == ['"one\n3', "two"]
+    assert [document.text for document in open_collection(path).documents()] == ['"one', "two"]
     documents = list(open_collection(path, attributes=("price",)).documents())
     assert documents == [Document("a", '"one', {"price": "3"}), Document("b", "two")]
     assert documents[1].attributes is NO_ATTRIBUTES

@@ -91,8 +91,9 @@ def test_name_of_a_file(tmp_path: Path) -> None:
         ({"document_text": "x"}, "x"),
         ({"content": "x", "vector": {"x": 1}}, "x"),
         ({"title": "T", "abstract": "x"}, "T\nx"),
-        ({"text": "x", "contents": "y", "body": "z"}, "x"),
-        ({"contents": "y", "abstract": "z"}, "y"),
+        ({"text": "x", "contents": "y", "body": "z"}, "x\ny\nz"),
+        ({"contents": "y", "abstract": "z"}, "y\nz"),
+        ({"text": ["x", "y"], "title": "T"}, "T\nx\ny"),
     ],
 )
 def test_default_text(tmp_path: Path, record: dict[str, Any], text: str) -> None:
@@ -168,7 +169,7 @@ def test_a_first_column_without_a_name_has_a_fix(tmp_path: Path, name: str, head
         {"_id": "a"},
         {"_id": "a", "headline": "x"},
         {"_id": "a", "text": 3},
-        {"_id": "a", "text": ["x"]},
+        {"_id": "a", "text": ["x", 3]},
     ],
     ids=["no id", "nothing", "unknown shape", "number", "list"],
 )
@@ -227,7 +228,7 @@ def test_tab_separated(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize(
     "header",
-    ["id\ttext", "\ufeff_id\ttitle\ttext", "docid\turl\ttitle\tbody", "PID\tPassage\r", "\ndoc_id\tcontents"],
+    ["id\ttext", "\ufeff_id\ttitle\ttext", "docid\ttitle\tbody", "PID\tPassage\r", "\ndoc_id\tcontents"],
 )
 def test_tab_separated_with_a_header(tmp_path: Path, header: str) -> None:
     path = tmp_path / "d.tsv"
