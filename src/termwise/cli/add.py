@@ -7,8 +7,8 @@ from typing import Annotated
 
 from termwise.cli.index_notes import (
     collection_with_header_note,
-    note_ignored_attributes,
     note_merge_error,
+    note_unknown_fields,
     once_free,
 )
 from termwise.cli.options import (
@@ -44,14 +44,18 @@ def command(
     """Add documents to an index or a mixture, or replace them.
 
     A document with the identifier of an earlier one replaces it. All documents become visible at once, when the
-    command ends; if it is interrupted, the index is unchanged.
+    command ends; if it is interrupted, the index is unchanged. Fields with short values that are no attributes yet
+    become attributes.
 
     For example:
 
     termwise add docs.tw today.jsonl
     """
     from termwise.collection import open_collection
+    from termwise.collection.file_collections import RecordFile
+    from termwise.collection.parts import FolderCollection
     from termwise.indexing import open_writer
+    from termwise.indexing.context import say_left_out
     from termwise.indexing.live_writer import Added
 
     begin = time.perf_counter()
@@ -82,15 +86,24 @@ def command(
                     ),
                 ],
             )
-        note_ignored_attributes(collection, names, folder, schema or ())
         source = collection_with_header_note(collection, names, schema)
         documents = (
-            open_collection(source, fields=names, attributes=schema) if isinstance(source, str) else source
+            open_collection(source, fields=names, attributes="inferred")
+            if isinstance(source, str)
+            else source
         )
+        if isinstance(documents, RecordFile | FolderCollection):
+            decided = documents.decided()
+            note_unknown_fields(decided, names, folder, writer.schema)
+            documents = decided.for_index(names, writer.schema)
         added = writer.add(documents.documents())
+        new = [f"{name} ({kind})" for name, kind in writer.schema.items() if name not in (schema or ())]
         generation = writer.commit().generation
         index = writer.index
     note_merge_error(writer)
+    if new:
+        note_line(f"new attributes of {folder}: {', '.join(new)}")
+    say_left_out(documents, index.schema, note_line)
     seconds = time.perf_counter() - begin
     if added == Added(0, 0, 0):
         note_line(f"{collection}: no documents")

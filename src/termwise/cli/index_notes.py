@@ -6,7 +6,6 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -21,13 +20,14 @@ from termwise.cli.terminal import (
     print_text,
 )
 from termwise.display.safe_text import human_bytes, shown
-from termwise.storage.safe_read import is_file, is_folder, path_exists
+from termwise.storage.safe_read import is_file, path_exists
 
 if TYPE_CHECKING:
     from termwise.attributes import Schema
     from termwise.collection import Collection
     from termwise.collection.fields import FieldChoice
-    from termwise.collection.file_collections import Header
+    from termwise.collection.file_collections import Header, RecordFile
+    from termwise.collection.parts import FolderCollection
     from termwise.indexing import LiveWriter
     from termwise.indexing.recipes import Recipe
     from termwise.models import NetworkModel
@@ -40,9 +40,6 @@ NOTED_AFTER = 1.0
 
 WRITER_WAIT = 10.0
 """Seconds that a command waits for another writer of its index."""
-
-_FIRST = 1000
-"""Number of records, the first ones, whose fields are compared with the attributes of an index."""
 
 
 def once_free(open_index: Callable[[float], T]) -> T:
@@ -177,26 +174,20 @@ def note_ignored_vectors(source: str) -> None:
         note_line(f'{source}: the field "vector" is ignored; --model vectors uses its weights')
 
 
-def note_ignored_attributes(source: str, fields: FieldChoice, folder: Path, kept: Container[str]) -> None:
-    """Report on stderr the fields of the first records of a file that are not among the attributes of an index."""
-    from termwise.collection import open_collection
-    from termwise.collection.file_collections import TabSeparatedCollection
-    from termwise.errors import TermwiseError
+def note_unknown_fields(
+    documents: RecordFile | FolderCollection, fields: FieldChoice, folder: Path, schema: Container[str]
+) -> None:
+    """Report on stderr the fields of the first records of decided documents that an index cannot take."""
+    from termwise.collection.fields import BODY_FIELDS
 
-    path = Path(source)
-    try:
-        if not is_file(path) and not is_folder(path):
-            return
-        if isinstance(open_collection(source, fields=fields), TabSeparatedCollection):
-            return  # all columns are text
-        first = islice(open_collection(source, fields=fields, attributes="all").documents(), _FIRST)
-        names = dict.fromkeys(name for document in first for name in document.attributes)
-    except TermwiseError:
-        return  # open_collection raises the error again
-    if ignored := [name for name in names if name not in kept]:
+    assert documents.tally is not None, "decided documents"
+    roles = documents.tally.roles
+    texts = [name for name in roles.texts if name not in (fields or ("title", *BODY_FIELDS))]
+    others = [name for name in (*texts, *roles.neither) if name not in schema]
+    if others:
         note_line(
-            f"{source}: these fields are not attributes of {folder}, so they are not kept: {', '.join(ignored)}; "
-            f"to filter by them, build the index again with --attributes"
+            f"{documents.name}: these fields are neither texts nor attributes of {folder}, and are not kept: "
+            f"{', '.join(others)}; to keep them, build the index again, with --fields or --attributes"
         )
 
 

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from termwise._version import __version__
 from termwise.attributes import Schema
+from termwise.attributes.schema import SchemaInference
 from termwise.display.safe_text import short_digest
 from termwise.errors import IndexLockedError, ParameterError, VocabularyMismatchError, WeightError
 from termwise.index.container import Container, ContainerWriter, IndexFile
@@ -53,7 +54,7 @@ from termwise.index.string_table import SECTIONS, PackedStrings, StringTable, wr
 from termwise.index.terms import grown_vocabulary
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.progress import Progress, no_progress
-from termwise.records import AttributeValue
+from termwise.records import AttributeValue, Document
 from termwise.storage.atomic_file import remove
 from termwise.storage.model_folder import MIXTURE
 from termwise.storage.safe_read import is_file
@@ -281,6 +282,27 @@ class IndexUpdater(DocumentWriter, Updater):
             or records != self.index.manifest.segments
         )
 
+    @property
+    def schema(self) -> Schema:
+        """Types of the attributes, also of those that were added since the last commit."""
+        return self._inference.schema()
+
+    def check_attributes(self, documents: Iterable[Document]) -> None:
+        """Check the attributes of documents that will be added next, and infer the types of new ones.
+
+        Raises
+        ------
+        DataError, MalformedRecordError
+            If a value has another type than the attribute; nothing is changed then.
+        ParameterError
+            If the index would have too many attributes.
+        """
+        checked = self._inference.copy()
+        for document in documents:
+            if document.attributes:
+                checked.add(document.attributes, record=repr(document.doc_id))
+        self._inference.take(checked)
+
     def add_documents(
         self,
         doc_ids: Sequence[str],
@@ -290,8 +312,8 @@ class IndexUpdater(DocumentWriter, Updater):
         """Add documents: identifiers, texts if the index stores them, and attributes.
 
         Documents that were added before need their rows first. Earlier documents with these identifiers are replaced.
-        Of the attributes, those of the schema of the index are kept; an index without a schema gets one. For the
-        errors, see `DocumentWriter.add_documents`.
+        Attributes that the index lacks are added to its schema, with inferred types; earlier documents do not have
+        them. For the errors, see `DocumentWriter.add_documents`.
         """
         super().add_documents(doc_ids, texts, attributes)
         self._pending.update(doc_ids)
@@ -300,7 +322,7 @@ class IndexUpdater(DocumentWriter, Updater):
         if not self._pending.isdisjoint(doc_ids):
             self._write_pending()  # so that the earlier documents can be marked as deleted
         if self._spill is None:
-            self._spill = self._new_spill()
+            self._spill = self._new_spill(self._inference)
         return self._spill
 
     def add_weights(self, rows: TermWeights) -> None:
@@ -439,6 +461,7 @@ class IndexUpdater(DocumentWriter, Updater):
         self.vocabulary = index.manifest.vocabulary
         self._added_terms = index.manifest.added_terms
         self._schema = dict(index.manifest.schema)
+        self._inference = SchemaInference(self._schema)
         self._quantiser = index.manifest.quantiser
         self._parts = [
             PendingSegment(
@@ -467,8 +490,7 @@ class IndexUpdater(DocumentWriter, Updater):
                 marked += len(rows)
         return marked
 
-    def _new_spill(self) -> DocumentSpill:
-        schema = Schema(self._schema) if self._schema else None
+    def _new_spill(self, schema: Schema | SchemaInference) -> DocumentSpill:
         return DocumentSpill(self.folder, store_text=self.index.stores_text, schema=schema)
 
     def _drop_spill(self) -> None:
@@ -490,7 +512,8 @@ class IndexUpdater(DocumentWriter, Updater):
         if errors is not None:
             added = sum(record.postings for record in records)
             self._quantiser = _combined(self._quantiser, self.index.manifest.postings, errors, added)
-        self._schema = self._schema or schema
+        self._schema |= schema
+        self._inference = SchemaInference(self._schema)
         self._mark(doc_ids)
         self._parts += [self._opened(record) for record in records]
         self._added += count
@@ -647,7 +670,7 @@ class IndexUpdater(DocumentWriter, Updater):
         index = self.index
         begin = index.segments.firsts[first] if first < len(index.segments) else len(index)
         end = index.segments.firsts[last] if last < len(index.segments) else len(index)
-        with closing(self._new_spill()) as spill:
+        with closing(self._new_spill(Schema(self._schema))) as spill:
             for start in range(begin, end, BATCH):
                 ordinals = np.arange(start, min(start + BATCH, end))
                 texts = [text or "" for text in index.store.texts(ordinals)] if index.stores_text else None

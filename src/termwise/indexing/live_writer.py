@@ -129,9 +129,14 @@ class LiveWriter(FolderWriter):
         return self._updater.merge_error
 
     @property
+    def _with_attributes(self) -> IndexUpdater:
+        """The part that keeps the attributes."""
+        return self._published.with_attributes[0]
+
+    @property
     def schema(self) -> Schema:
-        """Types of the attributes, empty without any."""
-        return self._published.schema
+        """Types of the attributes, also of those that were added since the last commit; empty without any."""
+        return self._with_attributes.schema
 
     @property
     def field_weights(self) -> Mapping[str, int]:
@@ -149,6 +154,9 @@ class LiveWriter(FolderWriter):
     def add(self, documents: Iterable[Document]) -> Added:
         """Add documents. One with the identifier of an earlier document replaces it, and comes last in the index.
 
+        Attributes that the index lacks are added to its schema, with inferred types; earlier documents do not have
+        them.
+
         Parameters
         ----------
         documents : iterable of Document
@@ -164,19 +172,19 @@ class LiveWriter(FolderWriter):
             If a document is not a `Document`, has no string as identifier or text, or lacks the fields of an index
             whose fields have weights, see `Document.of_fields`; or if the writer is closed.
         DataError, MalformedRecordError
-            If an attribute has a value of another type than that of the index.
+            If an attribute has a value of another type than that of the index, or of documents before it. The documents
+            before the block of 256 with this value are added.
         """
         check_documents(documents)
         self._check_open()
         self._wait()
-        schema = self.schema
         new = replaced = unchanged = 0
         for block in document_batches(iter(documents), BLOCK):
             distinct = {document.doc_id: document for document in block}
-            for document in block:  # before a part has one of them
-                if document.attributes:
-                    schema.stored(document.attributes, record=repr(document.doc_id))
-            present, same, known = self._published.compare(list(distinct.values()), self._touched)
+            self._with_attributes.check_attributes(block)  # before a part has one of them
+            present, same, known = self._published.compare(
+                list(distinct.values()), self._touched, self.schema
+            )
             kept = [document for document in distinct.values() if document.doc_id not in same]
             unchanged += len(same)
             replaced += len(present) - len(same)
@@ -216,7 +224,7 @@ class LiveWriter(FolderWriter):
         if filter is not None:
             self._flush()
             self._updater.write()
-            index = self._published.with_attributes[0].preview()
+            index = self._with_attributes.preview()
             found = index.chunks.documents_of(np.flatnonzero(allowed_documents(index, filter).mask))
             names = list(dict.fromkeys([*names, *index.doc_ids(np.unique(found))]))
         if any(self._touched.get(name) for name in names):

@@ -27,11 +27,6 @@ class PublishedDocuments:
         self.with_attributes = [part for part in parts if part.index.schema] or parts[:1]
 
     @property
-    def schema(self) -> Schema:
-        """Types of the attributes; see `LiveWriter.schema`."""
-        return self.with_attributes[0].index.schema
-
-    @property
     def field_weights(self) -> Mapping[str, int]:
         """Weights of the fields; see `LiveWriter.field_weights`."""
         return next(filter(None, (part.index.manifest.field_weights for part in self._parts)), {})
@@ -59,11 +54,12 @@ class PublishedDocuments:
         return stored_document(doc_id, text, attributes, index.manifest.field_weights)
 
     def compare(
-        self, documents: Sequence[Document], touched: Mapping[str, bool]
+        self, documents: Sequence[Document], touched: Mapping[str, bool], schema: Schema
     ) -> tuple[set[str], set[str], dict[str, int]]:
         """Compare documents with distinct identifiers with the published ones.
 
-        `touched` has the identifiers that were added (True) or deleted (False) since. The result are the identifiers
+        `touched` has the identifiers that were added (True) or deleted (False) since, `schema` the types of all
+        attributes. The result are the identifiers
         that the index has, with these changes; those of them with the same text and attributes; and the positions in
         the published index of those with the same text and other attributes, or of each of their chunks.
         """
@@ -90,7 +86,6 @@ class PublishedDocuments:
             strict=True,
         )
         attributes = self.with_attributes[0].index.attributes(ordinals[places])
-        schema = self.schema
         for document, ordinal, (given, text), values in zip(
             unchanged, ordinals[places].tolist(), texts, attributes, strict=True
         ):

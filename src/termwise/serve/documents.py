@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from termwise.attributes import Schema
+from termwise.attributes.field_types import is_missing
 from termwise.attributes.json_values import json_attributes
 from termwise.budget import spend
+from termwise.collection.field_roles import may_be_attribute
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, FieldChoice, RecordReader, identifier
 from termwise.errors import UnknownIdError, UnknownNameError
 from termwise.index.field_texts import joined, unpack
@@ -42,7 +44,7 @@ def read_document(
     ServiceError
         If the record has another identifier than the address, or no text.
     UnknownNameError
-        If a field is neither a text nor an attribute of the index.
+        If a field is neither a text nor an attribute of the index, and cannot be a new attribute.
     MalformedRecordError
         If a text or an attribute has a value of another type.
     """
@@ -55,7 +57,8 @@ def read_document(
             facts=[("fields", ", ".join(texts))],
             fixes=["send at least one of these fields", f"change its attributes only: {PART}"],
         )
-    return _reader(fields or None, searcher.schema).document(number, record)
+    document = _reader(fields or None, searcher.schema).document(number, record)
+    return _with_new(document, record, texts, searcher.schema)
 
 
 def read_merge(searcher: Searcher, record: Mapping[str, Any], doc_id: str | None, number: int = 1) -> Merge:
@@ -82,12 +85,16 @@ def read_merge(searcher: Searcher, record: Mapping[str, Any], doc_id: str | None
             )
     reader = _reader(dict.fromkeys(fields or BODY_FIELDS[:1], 1), schema)
     present = {name: value for name, value in given.items() if value is not None}
-    document = reader.document(number, present)
+    document = _with_new(reader.document(number, present), given, (*fields, *joined), schema)
     texts = document.fields or {}
     return Merge(
         document.doc_id,
         {name: texts[name] for name in given if name in fields},
-        {name: document.attributes.get(name) for name in given if name in schema},
+        {
+            name: document.attributes.get(name)
+            for name in given
+            if name in schema or name in document.attributes
+        },
     )
 
 
@@ -95,6 +102,18 @@ def _reader(fields: FieldChoice, schema: Schema) -> RecordReader:
     return RecordReader(
         REQUEST, id_fields=ID_FIELDS, body_fields=BODY_FIELDS, fields=fields, attributes=schema or None
     )
+
+
+def _with_new(
+    document: Document, record: Mapping[str, Any], texts: Collection[str], schema: Schema
+) -> Document:
+    """Return a document with the attributes of its record that the index does not have yet."""
+    new = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in _flat(record, schema).items()
+        if not (name in schema or name in texts or name in ID_FIELDS or is_missing(value))
+    }
+    return document._replace(attributes={**document.attributes, **new}) if new else document
 
 
 def _checked(record: Mapping[str, Any], doc_id: str | None, known: Collection[str]) -> Mapping[str, Any]:
@@ -136,11 +155,13 @@ def field_weights(searcher: Searcher) -> Mapping[str, int]:
 
 
 def _refuse_unknown(record: Mapping[str, Any], names: Collection[str]) -> None:
-    objects = {name.split(".", 1)[0] for name in names}
+    """Raise `UnknownNameError` for a field that is not in `names` and cannot be a new attribute."""
     for name, value in record.items():
-        inside = isinstance(value, dict) and name in objects
-        for each in [f"{name}.{part}" for part in value if value[part] is not None] if inside else [name]:
-            if each not in names:
+        opens = isinstance(value, dict) and name not in names
+        inner = {f"{name}.{part}": each for part, each in value.items()} if opens else {name: value}
+        for each, part in inner.items():
+            is_text = each == "title" or each in BODY_FIELDS
+            if each not in names and part is not None and (is_text or not may_be_attribute(part)):
                 raise UnknownNameError.of("field of the documents of this index", each, names)
 
 

@@ -149,7 +149,7 @@ def test_delete_takes_identifiers_or_a_filter(place, capsys):
 
 
 def test_a_filter_needs_attributes(place, capsys):
-    assert run(["index", "shop.jsonl", "--model", "bm25", "--out", "plain"]) == 0
+    assert run(["index", "shop.jsonl", "--model", "bm25", "--attributes", "none", "--out", "plain"]) == 0
     capsys.readouterr()
     for option in (["--sort", "price"], ["--collapse", "price"], ["--show", "price"], ["--facets", "price"]):
         error = failure(capsys, ["search", "plain", "tea", *option], 2)
@@ -271,20 +271,26 @@ def test_a_mixture(place, capsys, monkeypatch):
     assert "this index is a part of a mixture" in failure(capsys, ["merge", "m/bm25", "--renew"], 2)
 
 
-def test_fields_that_an_index_does_not_keep_are_noted(place, capsys):
-    assert run(["index", "shop.jsonl", "--model", "bm25", "--out", "plain"]) == 0
+def test_new_attributes_are_noted_and_new_texts_too(place, capsys):
+    assert run(["index", "shop.jsonl", "--model", "bm25", "--attributes", "none", "--out", "plain"]) == 0
     capsys.readouterr()
     assert run(["add", "plain", "next.jsonl"]) == 0
-    assert capsys.readouterr().err == (
-        "next.jsonl: these fields are not attributes of plain, so they are not kept: price, stock; to filter by them, "
-        "build the index again with --attributes\n"
+    assert capsys.readouterr().err == "new attributes of plain: price (float), stock (integer)\n"
+    (place / "more.jsonl").write_text(
+        '{"_id": "e", "text": "oolong", "lang": "en", "stock": 1, "story": "Grown in the fog of high mountains"}\n'
+        '{"_id": "f", "text": "assam", "price": "-", "url": "https://shop.example/f"}\n'
     )
-    (place / "more.jsonl").write_text(NEXT + '{"_id": "e", "text": "oolong", "lang": "en", "stock": 1}\n')
-    assert run(["add", "tw", "more.jsonl"]) == 0
-    assert ": these fields are not attributes of tw, so they are not kept: lang; " in capsys.readouterr().err
-    (place / "next.tsv").write_text("_id\ttext\tlang\ne\toolong\ten\n")
+    assert run(["add", "plain", "more.jsonl"]) == 0
+    assert capsys.readouterr().err == (
+        "more: these fields are neither texts nor attributes of plain, and are not kept: story, url; to keep them, "
+        "build the index again, with --fields or --attributes\n"
+        "new attributes of plain: lang (keyword)\n"
+    )
+    (place / "wrong.jsonl").write_text('{"_id": "g", "text": "sencha", "lang": 3}\n')
+    assert "a string (keyword)" in failure(capsys, ["add", "plain", "wrong.jsonl"], 3)
+    (place / "next.tsv").write_text("_id\ttext\ne\toolong\n")
     assert run(["add", "plain", "next.tsv"]) == 0
-    assert "attributes" not in capsys.readouterr().err  # all columns are text
+    assert "attributes" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", CHANGES[:2], ids=lambda command: command[0])

@@ -13,9 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from termwise.engine.allowed_documents import allowed_documents
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage, score_documents
 from termwise.errors import IndexLockedError, ParameterError, VocabularyMismatchError, WeightError
+from termwise.filters import Exists
 from termwise.index import Index, IndexWriter, Manifest, verify
 from termwise.index.segment import Segment
 from termwise.index.updater import FACTOR, IndexUpdater
@@ -28,6 +30,15 @@ Row = dict[int, float]
 
 rows = st.dictionaries(st.integers(0, TERMS - 1), st.integers(1, 255).map(float), max_size=6)
 ids = st.sampled_from([f"d{number}" for number in range(9)])
+attributes = st.fixed_dictionaries(
+    {},
+    optional={
+        "count": st.integers(0, 3),
+        "brand": st.sampled_from(["alm", "bolt"]),
+        "tags": st.lists(st.sampled_from(["new", "eco"]), min_size=1, unique=True).map(tuple),
+        "sold": st.booleans(),
+    },
+)
 
 
 def weights(documents: list[Row]) -> TermWeights:
@@ -95,6 +106,8 @@ class Changes(RuleBasedStateMachine):
         self.path = Path(self.root.name) / "index"
         self.documents: dict[str, Row] = {}
         self.published: dict[str, Row] = {}
+        self.attributes: dict[str, dict[str, Any]] = {}
+        self.published_attributes: dict[str, dict[str, Any]] = {}
         self.updater: IndexUpdater | None = None
 
     @initialize(first=st.dictionaries(ids, rows.filter(bool), min_size=1, max_size=5))
@@ -103,16 +116,19 @@ class Changes(RuleBasedStateMachine):
         self.documents, self.published = dict(first), dict(first)
         self.updater = IndexUpdater(self.path)
 
-    def put(self, doc_id: str, row: Row) -> None:
+    def put(self, doc_id: str, row: Row, values: dict[str, Any]) -> None:
         self.documents.pop(doc_id, None)
         self.documents[doc_id] = row
+        self.attributes[doc_id] = values
 
-    @rule(added=st.dictionaries(ids, rows, max_size=4))
-    def add(self, added: dict[str, Row]) -> None:
+    @rule(added=st.dictionaries(ids, st.tuples(rows, attributes), max_size=4))
+    def add(self, added: dict[str, tuple[Row, dict[str, Any]]]) -> None:
+        """Add documents; the first one with an attribute adds it to the schema."""
         assert self.updater is not None
-        self.updater.add(list(added), weights(list(added.values())))
-        for doc_id, row in added.items():
-            self.put(doc_id, row)
+        self.updater.add_documents(list(added), None, [values for _, values in added.values()])
+        self.updater.add_weights(weights([row for row, _ in added.values()]))
+        for doc_id, (row, values) in added.items():
+            self.put(doc_id, row, values)
 
     @rule(doc_ids=st.lists(ids, max_size=4))
     def delete(self, doc_ids: list[str]) -> None:
@@ -126,13 +142,13 @@ class Changes(RuleBasedStateMachine):
     def commit(self) -> None:
         assert self.updater is not None
         self.updater.commit()
-        self.published = dict(self.documents)
+        self.published, self.published_attributes = dict(self.documents), dict(self.attributes)
 
     @rule()
     def merge(self) -> None:
         assert self.updater is not None
         manifest = self.updater.merge()
-        self.published = dict(self.documents)
+        self.published, self.published_attributes = dict(self.documents), dict(self.attributes)
         assert len(manifest.segments) == 1
         assert not manifest.segments[0].deletions or not self.documents
 
@@ -141,7 +157,7 @@ class Changes(RuleBasedStateMachine):
         """Close the writer without a commit: its changes are lost."""
         assert self.updater is not None
         self.updater.close()
-        self.documents = dict(self.published)
+        self.documents, self.attributes = dict(self.published), dict(self.published_attributes)
         self.updater = IndexUpdater(self.path)
 
     @precondition(lambda self: self.updater is not None)
@@ -151,6 +167,12 @@ class Changes(RuleBasedStateMachine):
         assert self.reader.manifest == Manifest.read(self.path)
         for index in (self.reader, Index.open(self.path)):
             check_equal(index, self.published)
+            expected = [self.published_attributes.get(doc_id, {}) for doc_id in self.published]
+            assert index.attributes(np.arange(len(index))) == expected
+            assert {name for values in expected for name in values} <= index.schema.keys()
+            for name in index.schema:
+                found = allowed_documents(index, Exists(name)).mask.tolist()
+                assert found == [name in values for values in expected]
         assert verify(self.path) == []
 
     def teardown(self) -> None:
@@ -162,6 +184,7 @@ class Changes(RuleBasedStateMachine):
                 "segment",
                 "ids",
                 "deletions",
+                "attributes",
             }
         self.root.cleanup()
 

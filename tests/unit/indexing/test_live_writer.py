@@ -425,3 +425,38 @@ def test_several_processes_add_the_same(tmp_path: Path, monkeypatch: pytest.Monk
             manifests.append(writer.commit())
     assert manifests[0] == manifests[1]
     assert manifests[0].documents == 14
+
+
+@pytest.mark.parametrize("model", ["bm25", "instant"])
+def test_new_attributes_need_no_rebuild(tmp_path: Path, model: str) -> None:
+    path = tmp_path / "index"
+    first = [Document("a", "sorted words", {"lang": "en"}), Document("b", "sorted lists")]
+    searcher = termwise.build_index(first, path, model=model, store_text=True)
+    with termwise.open_writer(path) as writer:
+        writer.add([Document("c", "sorted numbers", {"lang": "de", "rating": 4, "tags": ["x"]})])
+        assert dict(writer.schema) == {"lang": "keyword", "rating": "integer", "tags": "keywords"}
+        with pytest.raises(DataError, match="different types"):
+            writer.add([Document("d", "sorted", {"rating": "high", "colour": "red"})])
+        writer.add([Document("d", "sorted", {"rating": 4.5})])
+        assert writer.delete(filter="rating > 4.2") == 1
+        added = writer.add([Document("a", "sorted words", {"lang": "en", "rating": 1})])
+        assert (added.replaced, added.unchanged) == (1, 0)
+    searcher = searcher.refresh()
+    assert dict(searcher.schema) == {"lang": "keyword", "rating": "float", "tags": "keywords"}
+    for _ in range(2):
+        assert searcher.attributes(["a", "b", "c"]) == [
+            {"lang": "en", "rating": 1.0},
+            {},
+            {"lang": "de", "rating": 4.0, "tags": ("x",)},
+        ]
+        results = searcher.search(Search("sorted", sort="-rating", facets=("tags",)))
+        assert results.ranking.doc_ids == ("c", "a", "b")
+        assert set(searcher.rank("sorted", filter="rating is missing").doc_ids) == {"b"}
+        assert [(each.value, each.documents) for each in results.facets()["tags"]] == [("x", 1)]
+        for part in searcher.parts:
+            assert verify(part.index.path) == []
+        with termwise.open_writer(path) as writer:
+            writer.merge()
+        searcher = searcher.refresh()
+    with termwise.open_writer(path) as writer, pytest.raises(DataError, match="wrong type"):
+        writer.add([Document("e", "sorted", {"rating": "high"})])

@@ -79,7 +79,7 @@ def test_a_whole_document_has_a_text(pots: TestClient) -> None:
     ("path", "patch", "status", "words"),
     [
         ("none", {"price": 1}, 404, "no such document"),
-        ("pot", {"prize": 1}, 400, "did you mean price"),
+        ("pot", {"prize": [1]}, 400, "did you mean price"),
         ("pot", {"price": "much"}, 400, "price"),
         ("pot", {"title": 3}, 400, "a text is not a string"),
         ("pot", {"_id": "cup"}, 400, "not that of the address"),
@@ -100,7 +100,7 @@ def test_lines_of_many_changes_are_patches(pots: TestClient) -> None:
         {"patch": {"_id": "pot", "title": "a kettle", "tags": None}},
         {"patch": {"id": "pot", "price": 35}},
         {"patch": {"_id": "none", "price": 35}},
-        {"patch": {"_id": "cup", "prize": 35}},
+        {"patch": {"_id": "cup", "prize": [35]}},
         {"patch": {"price": 35}},
         {"patch": "cup"},
         {"_id": "cup", "patch": {"price": 35}},
@@ -222,3 +222,21 @@ def test_patches_are_those_of_the_standard(searcher: Any, patches: list[dict[str
     known = {"price": record.get("price"), "by.name": record.get("by", {}).get("name")}
     known["tags"] = tuple(record["tags"]) if "tags" in record else None
     assert document.attributes == {name: value for name, value in known.items() if value is not None}
+
+
+def test_new_attributes_come_with_documents_and_patches(pots: TestClient) -> None:
+    put = pots.put(
+        "/v1/indexes/pots/documents/jug",
+        json={"title": "a jug", "rating": 4, "maker": {"town": "Mashiko"}, "marks": ["old", "blue"]},
+    )
+    assert put.status_code == 201, put.text
+    assert pots.patch(ADDRESS, json={"rating": 5, "glaze": "ash", "absent": None}).status_code == 200
+    wrong = pots.patch(ADDRESS, json={"rating": "high"})
+    assert (wrong.status_code, "rating" in wrong.text) == (400, True)
+    text = pots.patch(ADDRESS, json={"story": "Found in an old barn near the sea."})
+    assert (text.status_code, "story" in text.text) == (400, True)
+    assert pots.get(ADDRESS).json()["attributes"]["rating"] == 5
+    found = pots.post("/v1/indexes/pots/search", json={"filter": "rating > 3 and glaze is missing"}).json()
+    assert [hit["doc_id"] for hit in found["hits"]] == ["jug"]
+    jug = pots.get("/v1/indexes/pots/documents/jug").json()
+    assert jug["attributes"] == {"rating": 4, "maker.town": "Mashiko", "marks": ["old", "blue"]}

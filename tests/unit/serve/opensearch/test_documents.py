@@ -92,7 +92,7 @@ def test_the_actions_of_a_bulk_request_are_answered_in_their_order(client: TestC
         {"create": {"_index": "shop", "_id": "sencha"}}, MATE,
         {"delete": {"_index": "shop", "_id": "pot"}},
         {"delete": {"_index": "shop", "_id": "none"}},
-        {"index": {"_index": "shop", "_id": "wrong"}}, {"text": "x", "colour": "red"},
+        {"index": {"_index": "shop", "_id": "wrong"}}, {"text": "x", "colour": ["red", 3]},
         {"update": {"_index": "shop", "_id": "assam"}}, {"script": "ctx._source.price = 1"},
         {"index": {"_index": "other", "_id": "x"}}, MATE,
         {"index": {"_index": "shop", "routing": "1"}}, MATE,
@@ -127,7 +127,7 @@ def test_parts_of_a_document_are_updated(client: TestClient) -> None:
         {"update": {"_id": "pot"}}, {"doc": {"tags": ["clay"]}},
         {"delete": {"_id": "sencha"}},
         {"update": {"_id": "sencha"}}, {"doc": {"price": 1}},
-        {"update": {"_id": "pot"}}, {"doc": {"prize": 1}},
+        {"update": {"_id": "pot"}}, {"doc": {"prize": [1]}},
         path="/shop/_bulk",
     )  # fmt: skip
     items = [next(iter(item.values())) for item in answer["items"]]
@@ -147,7 +147,7 @@ def test_parts_of_a_document_are_updated(client: TestClient) -> None:
         ("pot?routing=1", {"doc": {}}, 400, "unsupported_operation_exception", "[routing]"),
         ("pot", {}, 400, "parsing_exception", "doc is an object"),
         ("pot", {"doc": {"id": "assam"}}, 400, "parsing_exception", "not that of the address"),
-        ("pot", {"doc": {"prize": 1}}, 400, "illegal_argument_exception", "price"),
+        ("pot", {"doc": {"prize": [1]}}, 400, "illegal_argument_exception", "price"),
         ("pot", {"doc": {"price": "low"}}, 400, "mapper_parsing_exception", "price"),
         ("pot", {"doc": {"text": "new"}}, 400, "parsing_exception", "the whole document with PUT"),
     ],
