@@ -284,13 +284,13 @@ class SchemaInference:
 
     Parameters
     ----------
-    known : mapping of str to FieldType, optional
+    known : mapping of str to str, optional
         Types that are given; only those of other attributes are inferred.
     lenient : bool, optional
         Whether values of different types become text; by default they are an error.
     """
 
-    def __init__(self, known: Mapping[str, FieldType] | None = None, *, lenient: bool = False) -> None:
+    def __init__(self, known: Mapping[str, str] | None = None, *, lenient: bool = False) -> None:
         self.lenient = lenient
         self._known = Schema(known)
         self._possible: dict[str, tuple[FieldType, ...]] = {}

@@ -144,10 +144,11 @@ class _Span:
 def _span(condition: Condition, kind: FieldType, value: Value) -> _Span:
     if kind == "date":
         moments = parse_date(value) if isinstance(value, str) else None
-        relative = relative_date(value) if isinstance(value, str) and moments is None else None
-        if moments is None and relative is None:
+        if moments is None and isinstance(value, str) and (moment := relative_date(value)) is not None:
+            moments = moment, moment
+        if moments is None:
             raise _mismatch(condition, kind, value)
-        first, last = moments or (relative, relative)
+        first, last = moments
         return _Span(first - 1, last, first, last + 1)
     if isinstance(value, bool | str):
         raise _mismatch(condition, kind, value)
