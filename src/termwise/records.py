@@ -212,8 +212,8 @@ class Ranking:
     query_id : str, optional
         Id of the query, if it has one.
     sorted_by : str, optional
-        Attribute that the documents are sorted by, after a minus sign for descending order; by default, they are in the
-        order of their scores.
+        Attributes that the documents are sorted by, with commas between them, each after a minus sign for descending
+        order; by default, they are in the order of their scores.
 
     Raises
     ------

@@ -80,7 +80,10 @@ def command(
     syntax: Syntax = False,
     sort: Annotated[
         str | None,
-        option("--sort NAME|-NAME", "Sort all matches by this attribute, - for the largest values first."),
+        option(
+            "--sort A,-B",
+            "Sort all matches by these attributes, - for the largest values first; _score for the score.",
+        ),
     ] = None,
     collapse: Collapse = None,
     collapse_size: CollapseSize = 1,

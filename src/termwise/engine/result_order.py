@@ -1,4 +1,4 @@
-"""Order of the results of a search: by score or by an attribute, and at most n results for each value of a field.
+"""Order of the results of a search: by score or by attributes, and at most n results for each value of a field.
 
 Both are exact. Sorting takes all documents that match, not the best ones by score. Collapsing takes more and more of
 the first documents until enough of them are kept.
@@ -7,7 +7,8 @@ the first documents until enough of them are kept.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +23,15 @@ from termwise.index.segment import Segment
 from termwise.records import AttributeValue, Ranking
 from termwise.validation import check
 
+SCORE = "_score"
+"""Sort key of the score, unless an attribute has this name."""
+
 DEEPER = 16
 """Factor of the number of documents that are collapsed, as long as too few are kept."""
 
 Ordinals = npt.NDArray[np.int64]
 Places = npt.NDArray[np.intp]
+Scores = npt.NDArray[np.float64]
 
 Best = Callable[[int], RankedOrdinals]
 """Function that returns the best documents by score, of the given number, or all if there are fewer."""
@@ -38,24 +43,24 @@ class ResultOrder:
 
     Attributes
     ----------
-    sort : str or None
-        Attribute that results are sorted by; None for the order of their scores.
-    descending : bool
-        Whether the largest value of `sort` is first.
+    keys : tuple of (str, bool)
+        Attributes that results are sorted by, the most important one first, and whether the largest value is first;
+        `SCORE` for the score. Results with equal values are in the order of their scores.
     collapse : str or None
         Attribute of which each value has a few results, the first ones; documents without a value are all results.
     collapse_size : int
         Number of results of each value.
     """
 
-    sort: str | None = None
-    descending: bool = False
+    keys: tuple[tuple[str, bool], ...] = ()
     collapse: str | None = None
     collapse_size: int = 1
 
     @classmethod
-    def parse(cls, sort: str | None, collapse: str | None, collapse_size: int, schema: Schema) -> ResultOrder:
-        """Parse the order of a search; `sort` has a minus sign for descending order.
+    def parse(
+        cls, sort: str | Sequence[str] | None, collapse: str | None, collapse_size: int, schema: Schema
+    ) -> ResultOrder:
+        """Parse the order of a search; see `Search`.
 
         Raises
         ------
@@ -64,33 +69,21 @@ class ResultOrder:
 
         Examples
         --------
-        >>> ResultOrder.parse("-price", None, 1, Schema({"price": "float"}))
-        ResultOrder(sort='price', descending=True, collapse=None, collapse_size=1)
+        >>> ResultOrder.parse("_score,-price", None, 1, Schema({"price": "float"})).keys
+        (('_score', True), ('price', True))
         """
-        descending = False
-        if sort is not None:
-            check("sort", sort, isinstance(sort, str), "an attribute, after - for descending order")
-            descending = sort.startswith("-") and sort not in schema
-            sort = sort[descending:]
-            name, _, direction = sort.replace(":", " ").partition(" ")
-            if sort not in schema and name in schema and direction.strip().lower() in ("asc", "desc"):
-                raise ParameterError(
-                    "results are sorted by an attribute, with - before it for the largest values first",
-                    facts=[("given", sort)],
-                    fixes=[f"write {'-' * (direction.strip().lower() == 'desc')}{name}"],
-                )
-        for field in (sort, collapse):
-            if field is None:
-                continue
-            check("collapse", field, isinstance(field, str), "an attribute")
-            schema.check_name(field)
-            if schema[field] == "keywords":
-                raise ParameterError(
-                    "results are sorted and collapsed by attributes with one value, and this one is a list",
-                    facts=[("attribute", field), ("type", schema[field])],
-                    fixes=["filter by a value of the list"],
-                )
-        return cls(sort, descending, collapse, collapse_size)
+        keys = [] if sort is None else [_sort_key(name, schema) for name in _names(sort, schema)]
+        if len({name for name, _ in keys}) < len(keys):
+            raise ParameterError(
+                "results are sorted by each attribute once",
+                facts=[("given", ", ".join(name for name, _ in keys))],
+            )
+        if keys and keys[-1][0] == SCORE:
+            keys.pop()  # equal documents are in the order of their scores
+        if collapse is not None:
+            check("collapse", collapse, isinstance(collapse, str), "an attribute")
+            _check_single(collapse, schema)
+        return cls(tuple(keys), collapse, collapse_size)
 
     def ranking(
         self, index: Index, best: Best, k: int, query_id: str, names: Mapping[int, str] | None = None
@@ -99,9 +92,11 @@ class ResultOrder:
 
         `names` are the identifiers of documents by position, if they are known; those of the index are read otherwise.
         """
-        first = best if self.sort is None else self._sorted(index, best)
+        first = self._sorted(index, best) if self.keys else best
         ordinals, scores = first(k) if self.collapse is None else self._collapsed(index, first, k)
-        sorted_by = "" if self.sort is None else f"{'-' * self.descending}{self.sort}"
+        sorted_by = ",".join(
+            name if name == SCORE else f"{'-' * descending}{name}" for name, descending in self.keys
+        )
         doc_ids = index.doc_ids(ordinals) if names is None else map(names.__getitem__, ordinals.tolist())
         return Ranking(tuple(doc_ids), scores, query_id, sorted_by)
 
@@ -109,44 +104,47 @@ class ResultOrder:
         ordinals, scores = best(max(1, len(index)))
 
         def first(k: int) -> RankedOrdinals:
-            places = self._first_places(index, ordinals, k)
+            places = self._first_places(index, ordinals, scores, k)
             return ordinals[places], scores[places]
 
         return first
 
-    def _first_places(self, index: Index, ordinals: Ordinals, k: int) -> Places:
-        """Return the places in `ordinals` of the first `k` documents in the order of an attribute.
+    def _first_places(self, index: Index, ordinals: Ordinals, scores: Scores, k: int) -> Places:
+        """Return the places in `ordinals` of the first `k` documents in the order of the keys.
 
-        Documents with equal values are in the order of `ordinals`, and those without a value are last.
+        Documents with equal values are in the order of `ordinals`, and those without a value are last, for each key.
         """
-        assert self.sort is not None, "results are sorted"
         spend(len(ordinals))
         of_segments = [
-            places[self._first_rows(segment, rows, k)]
+            places[self._first_rows(segment, rows, scores[places], k)]
             for segment, places, rows in index.segments.by_segment(ordinals)
         ]
         if len(of_segments) == 1:
             return of_segments[0]
         places = _ascending(of_segments)
-        values = _values(index, self.sort, ordinals, places)
-        with_value = sorted(values, key=values.__getitem__, reverse=self.descending)  # type: ignore[arg-type]
-        missing = [place for place in places.tolist() if place not in values]
-        return np.array([*with_value, *missing][:k], dtype=np.intp)
+        ordered = places.tolist()
+        for name, descending in reversed(self.keys):
+            values = (
+                dict(zip(ordered, scores[ordered].tolist(), strict=True))
+                if name == SCORE
+                else _values(index, name, ordinals, places)
+            )
+            missing = [place for place in ordered if place not in values]
+            ordered = [place for place in ordered if place in values]
+            ordered.sort(key=values.__getitem__, reverse=descending)  # type: ignore[arg-type]
+            ordered += missing
+        return np.array(ordered[:k], dtype=np.intp)
 
-    def _first_rows(self, segment: Segment, rows: Ordinals, k: int) -> Places:
+    def _first_rows(self, segment: Segment, rows: Ordinals, scores: Scores, k: int) -> Places:
         """Return the places in `rows` of the first `k` rows of a segment."""
-        assert self.sort is not None, "results are sorted"
-        if segment.attributes is None:
-            return np.arange(len(rows))[:k]
-        keys, present = segment.attributes.keys(self.sort, rows)
-        places, keys = np.flatnonzero(present), keys[present]
-        if self.descending:
-            keys = np.negative(keys) if keys.dtype.kind == "f" else np.invert(keys)  # which has no overflow
-        if k < len(keys):
-            among = keys <= np.partition(keys, k - 1)[k - 1]
-            places, keys = places[among], keys[among]
-        ordered = places[np.argsort(keys, kind="stable")]
-        return np.concatenate([ordered, np.flatnonzero(~present)])[:k]
+        columns = [_column(segment, rows, scores, *key) for key in self.keys]
+        among = np.arange(len(rows))
+        keys, missing = columns[0]
+        if k < len(rows) - missing.sum():
+            largest = np.partition(keys[~missing], k - 1)[k - 1]
+            among = np.flatnonzero(~missing & (keys <= largest))
+        order = np.lexsort([column[among] for pair in reversed(columns) for column in pair])
+        return among[order[:k]]
 
     def _collapsed(self, index: Index, first: Best, k: int) -> RankedOrdinals:
         assert self.collapse is not None, "results are collapsed"
@@ -158,6 +156,55 @@ class ResultOrder:
             if len(places) >= k or len(ordinals) < depth:
                 return ordinals[places[:k]], scores[places[:k]]
             depth *= DEEPER
+
+
+def _names(sort: str | Sequence[str], schema: Schema) -> Sequence[str]:
+    """Return the sort keys of a search; a string that is no attribute has commas between them."""
+    if not isinstance(sort, str):
+        return sort
+    return [sort] if sort in schema or sort.removeprefix("-") in schema else sort.split(",")
+
+
+def _sort_key(given: str, schema: Schema) -> tuple[str, bool]:
+    """Return the attribute of a sort key, and whether its largest value is first."""
+    name = given if given in schema else given.strip()
+    if name == SCORE and name not in schema:
+        return SCORE, True
+    descending = name.startswith("-") and name not in schema
+    name = name[descending:]
+    first, _, direction = name.replace(":", " ").partition(" ")
+    if name not in schema and first in schema and direction.strip().lower() in ("asc", "desc"):
+        raise ParameterError(
+            "results are sorted by an attribute, with - before it for the largest values first",
+            facts=[("given", name)],
+            fixes=[f"write {'-' * (direction.strip().lower() == 'desc')}{first}"],
+        )
+    _check_single(name, schema)
+    return name, descending
+
+
+def _check_single(field: str, schema: Schema) -> None:
+    schema.check_name(field)
+    if schema[field] == "keywords":
+        raise ParameterError(
+            "results are sorted and collapsed by attributes with one value, and this one is a list",
+            facts=[("attribute", field), ("type", schema[field])],
+            fixes=["filter by a value of the list"],
+        )
+
+
+def _column(
+    segment: Segment, rows: Ordinals, scores: Scores, name: str, descending: bool
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    """Return numbers in the order of a sort key for rows of a segment, and which rows have no value."""
+    if name == SCORE:
+        return -scores, np.zeros(len(rows), dtype=np.bool_)
+    if segment.attributes is None:
+        return np.zeros(len(rows)), np.ones(len(rows), dtype=np.bool_)
+    keys, present = segment.attributes.keys(name, rows)
+    if descending:
+        keys = np.negative(keys) if keys.dtype.kind == "f" else np.invert(keys)  # which has no overflow
+    return keys, ~present
 
 
 def _first_of_values(index: Index, field: str, ordinals: Ordinals, size: int) -> Places:

@@ -196,6 +196,7 @@ def explanation_html(explanation: Explanation) -> str:
             for part in explanation.contributions
         ),
         outlined=bool(wording.added_by_model(explanation)),
+        boosts=any(part.origin == "boost" for part in explanation.contributions),
         vectors=any(part.origin == "vector" or part.score < 0 for part in explanation.contributions),
     )
 
@@ -231,7 +232,7 @@ def _terms(
                 stem=wording.stem(part, query),
                 full_name=wording.full_name(part, query),
                 origin=wording.ORIGINS[part.origin],
-                part=legible_line(part.part),
+                part=wording.part_name(part, explanation),
                 product=_minus(wording.product(part, explanation, weight_decimals)),
                 score=_typeset(part.score, decimals),
                 share=_percent(part.score, whole),

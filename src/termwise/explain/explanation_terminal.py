@@ -132,7 +132,7 @@ class _ExplanationView:
         heading = ""
         for title, value, position in wording.summands(explanation, positions, most, decimals):
             shift = shifts.get(title) if position is None else None
-            name = "" if position is None else contributions[position].part
+            name = "" if position is None else wording.part_name(contributions[position], explanation)
             part_name = name if shift is None else shift.name
             if part_name not in ("", heading):
                 heading = part_name

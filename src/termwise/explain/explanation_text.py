@@ -37,12 +37,13 @@ ORIGINS = {
     "background": "the document itself, for any query",
     "empty": "the smallest score of the candidates",
     "feedback": "the first documents for the words of the query, compared by vectors",
+    "boost": "an attribute of the document, for any query",
     "absent": "no weight in this document",
     "unknown": "the word itself, or added by the model",
 }
 """Descriptions of the origins of contributions."""
 
-NOT_TERMS = frozenset({"background", "empty", "feedback"})
+NOT_TERMS = frozenset({"background", "empty", "feedback", "boost"})
 """Origins of contributions that do not belong to a term of the query."""
 
 RESEMBLING = frozenset({"fuzzy", "prefix"})
@@ -244,6 +245,10 @@ def summands(
             if contributions[position].part == part.name:
                 name = f"{full_name(contributions[position], explanation.query)} ({legible_line(part.name)})"
                 yield name, contributions[position].score, position
+    if explanation.parts:  # boosts belong to no part
+        for position in listed:
+            if not contributions[position].part:
+                yield contributions[position].term, contributions[position].score, position
     values += [contributions[position].score for position in listed]
     kept = set(listed)
     if others := [contributions[position].score for position in positions if position not in kept]:
@@ -269,6 +274,11 @@ def largest(explanation: Explanation, positions: Sequence[int], most: int) -> li
     kept = set(sorted(positions, key=lambda position: -abs(scores[position].score))[:most])
     kept -= small_contributions(explanation)
     return [position for position in positions if position in kept or len(kept) == len(positions) - 1]
+
+
+def part_name(part: Contribution, explanation: Explanation) -> str:
+    """Return the part of a mixture that a contribution belongs to, or that it is a boost; empty for an index."""
+    return legible_line(part.part or "boosts") if explanation.parts else ""
 
 
 def shift_name(part: MixturePart) -> str:
@@ -342,7 +352,7 @@ def label(part: Contribution, query: str, *, words: int = 2) -> str:
     """
     if part.origin in NOT_TERMS:
         named = {"background": "background", "empty": "no text: smallest score"}
-        return named.get(part.origin, part.term)
+        return named.get(part.origin, legible_line(part.term))
     names = _words(part, query)
     if not names:
         return legible_line(part.term)
@@ -364,7 +374,7 @@ def full_name(part: Contribution, query: str) -> str:
 
 
 def stem(part: Contribution, query: str) -> str:
-    """Return the term of a contribution if it differs from the name, else an empty text.
+    """Return the term of a contribution if it differs from the name, else an empty text; of a boost, value and shape.
 
     Examples
     --------
@@ -374,6 +384,8 @@ def stem(part: Contribution, query: str) -> str:
     >>> stem(Contribution("sort", "exact", 1.0, 2.0, 2.0, ((0, 4),)), "Sort")
     ''
     """
+    if part.origin == "boost":
+        return legible_line(f"{part.value or 'no value'}, {part.shape}")
     if part.origin in NOT_TERMS:
         return ""
     named = {word.casefold() for word in _words(part, query)} or {part.term.casefold()}

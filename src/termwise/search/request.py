@@ -74,10 +74,12 @@ class Search:
         and are no part of the query.
     syntax : bool, optional
         Read operators in the query, see `termwise.search.query_syntax`.
-    sort : str, optional
-        Attribute to sort by, such as ``price``, or ``-price`` for the largest values first. The results are the first
-        `k` of all documents that match the query, not of the best ones. Documents with equal values are in the order of
-        their scores, and those without a value are last. By default, the order is that of the scores.
+    sort : str or sequence of str, optional
+        Attributes to sort by, the most important one first: ``price``, ``-price`` for the largest values first, or
+        several, such as ``"-rating,price"`` or ``["-rating", "price"]``; ``_score`` stands for the score, the largest
+        first. The results are the first `k` of all documents that match the query, not of the best ones. Documents with
+        equal values are in the order of their scores, and those without a value are last, for each attribute. By
+        default, the order is that of the scores.
     collapse : str, optional
         Attribute of which each value has at most `collapse_size` results: the first ones in the order of the results.
         There are `k` results if so many documents remain. Documents without a value are all results.
@@ -133,7 +135,7 @@ class Search:
     must: Words = _NONE
     must_not: Words = _NONE
     syntax: bool = False
-    sort: str | None = None
+    sort: str | Sequence[str] | None = None
     collapse: str | None = None
     collapse_size: int = _COUNTS["collapse_size"]
     facets: Sequence[str] = _NONE
@@ -179,6 +181,9 @@ class Search:
                     names = (names,)
                 check_names(name, names)
                 self._set(**{name: tuple(map(str, names))})
+        if self.sort is not None and not isinstance(self.sort, str):
+            check_names("sort", self.sort)
+            self._set(sort=tuple(self.sort))
         if self.exclude is not _NONE:
             self._set(exclude=ExcludedDocuments.of({"": self.exclude}).for_query("") or _NONE)
         for name in ("syntax", "fuzzy", "prefix"):

@@ -280,7 +280,7 @@ class Searcher:
         filter: FilterLike | None = None,
         must: Words = (),
         must_not: Words = (),
-        sort: str | None = None,
+        sort: str | Sequence[str] | None = None,
         fuzzy: bool = False,
     ) -> Ranking:
         """Rank the documents for one query: the ranking of `search` with its usual options.

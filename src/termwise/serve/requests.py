@@ -101,8 +101,13 @@ class SearchRequest(_Request):
         False,
         description='Read +word, -word, "a phrase" and field:value (the attribute has this value) in the query.',
     )
-    sort: str | None = Field(
-        None, description="Attribute to sort all matches by, `-price` for the largest first."
+    sort: str | Names | None = Field(
+        None,
+        description=(
+            "Attributes to sort all matches by, the most important one first, `-price` for the largest first; `_score` "
+            "for the score. A string has commas between several."
+        ),
+        examples=["-rating,price"],
     )
     collapse: str | None = Field(
         None, description="Attribute of which each value has at most `collapse_size` results."

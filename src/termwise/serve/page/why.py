@@ -159,6 +159,8 @@ def _named(
 def _note(part: Contribution, query: str, words: tuple[str, ...]) -> str:
     """Return the piece of a word, or a similar term that no word of the text shows, and the part of a mixture."""
     notes = []
+    if part.origin == "boost":
+        notes.append(wording.stem(part, query))
     if wording.full_name(part, query) != wording.label(part, query):
         term = wording.stem(part, query).removeprefix("##")
         if part.origin not in wording.RESEMBLING:
