@@ -1,4 +1,4 @@
-"""Sorted and collapsed results against plain Python, over indexes with segments and deleted documents."""
+"""Boosted, sorted and collapsed results against plain Python, over indexes with segments and deleted documents."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import tempfile
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import termwise
 from termwise import Document
 from termwise.attributes import Schema
-from termwise.search import Search
+from termwise.search import Boost, Relevance, Search, Searcher, boosted_matches
 
 SCHEMA = Schema(
     {"brand": "keyword", "price": "float", "stock": "integer", "sold": "boolean", "added": "date"}
@@ -39,13 +40,31 @@ COMMITS = st.lists(
 )
 
 
+KEYS = st.sampled_from([*FIELDS, "_score"])
+WEIGHTS = st.sampled_from([-1.0, 0.0, 0.001, 0.3, 5.0])
+BOOSTS = st.builds(
+    lambda weight, shape: Boost(weight=weight, **shape),
+    WEIGHTS,
+    st.sampled_from(
+        [
+            {"attribute": "price", "saturation": 2},
+            {"attribute": "stock", "saturation": 1e-3},
+            {"attribute": "brand", "values": ("a", "ä", "unknown")},
+            {"attribute": "sold", "values": (False,)},
+        ]
+    ),
+)
+
+
 @st.composite
 def searches(draw):
-    field = draw(st.none() | st.sampled_from(FIELDS))
+    sort = draw(st.none() | st.lists(KEYS, min_size=1, max_size=3, unique=True))
+    signed = sort and [key if key == "_score" else draw(st.sampled_from([key, f"-{key}"])) for key in sort]
     collapse = draw(st.none() | st.sampled_from(FIELDS))
     return {
         "query": draw(st.sampled_from(["tea", "green pot", "milk tea", "unknown"])),
-        "sort": None if field is None else draw(st.sampled_from([field, f"-{field}"])),
+        "sort": signed and draw(st.sampled_from([",".join(signed), signed])),
+        "relevance": draw(st.none() | st.lists(BOOSTS, max_size=3).map(Relevance)),
         "collapse": collapse,
         "collapse_size": 1 if collapse is None else draw(st.sampled_from([1, 2, 3])),
         "filter": draw(st.sampled_from([None, "stock >= 0", 'brand = "a" or brand is missing'])),
@@ -55,14 +74,35 @@ def searches(draw):
     }
 
 
-def expected(every, documents, search):
-    """Sort and collapse the ranking by score."""
+def keys_of(search):
+    sort = search["sort"] or []
+    return sort.split(",") if isinstance(sort, str) else sort
+
+
+def boosted(boost, attributes):
+    value = attributes.get(boost.attribute)
+    if boost.values is not None:
+        return boost.weight * (value in boost.values)
+    return boost.weight * (1 / (1 + boost.saturation / value)) if value is not None and value > 0 else 0.0
+
+
+def expected(every, documents, search, order):
+    """Boost, sort and collapse the ranking by score; `order` is that of equal scores."""
     hits = [(hit.doc_id, hit.score) for hit in every if hit.doc_id not in search["exclude"]]
-    if search["sort"] is not None:
-        field = search["sort"].removeprefix("-")
-        present = [hit for hit in hits if field in documents[hit[0]]]
-        present.sort(key=lambda hit: documents[hit[0]][field], reverse=search["sort"].startswith("-"))
-        hits = present + [hit for hit in hits if field not in documents[hit[0]]]
+    boosts = () if search["relevance"] is None else search["relevance"].boosts
+    hits = [
+        (name, score + sum((boosted(each, documents[name]) for each in boosts), 0.0)) for name, score in hits
+    ]
+    hits.sort(key=lambda hit: order.index(hit[0]))
+    hits.sort(key=lambda hit: -hit[1])
+    for key in reversed(keys_of(search)):
+        field = key.removeprefix("-")
+        values = {name: documents[name].get(field) for name, _ in hits}
+        if field == "_score":
+            key, values = "-", dict(hits)
+        present = [hit for hit in hits if values[hit[0]] is not None]
+        present.sort(key=lambda hit: values[hit[0]], reverse=key.startswith("-"))
+        hits = present + [hit for hit in hits if values[hit[0]] is None]
     kept, seen = [], Counter()
     for hit in hits:
         value = documents[hit[0]].get(search["collapse"])
@@ -72,6 +112,8 @@ def expected(every, documents, search):
     return kept[: search["k"]]
 
 
+@mock.patch.object(boosted_matches, "FIRST", 1)
+@mock.patch.object(boosted_matches, "LEAST", 1)
 @settings(max_examples=25, deadline=None)
 @given(COMMITS, st.lists(searches(), min_size=8, max_size=8))
 def test_results_are_those_of_plain_python(commits, wanted):
@@ -92,12 +134,49 @@ def test_results_are_those_of_plain_python(commits, wanted):
                 writer.commit()
         searcher = termwise.open(path)
         assert set(searcher.index.doc_ids(np.arange(len(searcher.index)))) == set(documents)
+        order = searcher.index.doc_ids(np.arange(len(searcher.index)))
         for search in wanted:
             every = searcher.rank(search["query"], k=100, filter=search["filter"], must=search["must"])
             ranking = searcher.search(Search(**search)).ranking
-            assert [(hit.doc_id, hit.score) for hit in ranking] == expected(every, documents, search)
-            assert ranking.sorted_by == (search["sort"] or "")
+            assert [(hit.doc_id, hit.score) for hit in ranking] == expected(every, documents, search, order)
+            keys = keys_of(search)
+            assert ranking.sorted_by == ",".join(keys[:-1] if keys[-1:] == ["_score"] else keys)
+            for explanation in searcher.search(Search(**search)).explain():
+                total = explanation.constant + sum(part.score for part in explanation.contributions)
+                assert abs(explanation.score - total) <= 1e-12
+                assert explanation.score == ranking.scores[ranking.doc_ids.index(explanation.doc_id)]
             candidates = every.doc_ids[::-1]
             reranked = searcher.search(Search(**search, candidates=candidates)).ranking
             again = searcher.rank(search["query"], k=100, candidates=candidates)
-            assert [(hit.doc_id, hit.score) for hit in reranked] == expected(again, documents, search)
+            assert [(hit.doc_id, hit.score) for hit in reranked] == expected(
+                again, documents, search, candidates
+            )
+
+
+@mock.patch.object(boosted_matches, "FIRST", 1)
+@mock.patch.object(boosted_matches, "LEAST", 1)
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(TEXTS), ATTRIBUTES), min_size=1, max_size=20),
+    st.lists(
+        st.tuples(st.sampled_from([None, "tea", "green pot"]), st.lists(BOOSTS, max_size=3)), max_size=8
+    ),
+)
+def test_boosts_of_a_mixture_and_of_a_list(contents, wanted):
+    documents = {f"d{number}": attributes for number, (_, attributes) in enumerate(contents)}
+    with tempfile.TemporaryDirectory() as folder:
+        given = [
+            Document(name, contents[number][0], documents[name]) for number, name in enumerate(documents)
+        ]
+        parts = {
+            model: termwise.build_index(given, f"{folder}/{model}", model=model, attributes=SCHEMA)
+            for model in ("bm25", "jm")
+        }
+        for searcher in (parts["bm25"], Searcher.mix(parts, [0.4, 0.6], depth=5)):
+            for query, boosts in wanted:
+                plain, relevance = searcher.rank(query, k=100), Relevance(boosts)
+                search = {"relevance": relevance, "exclude": [], "sort": None, "collapse": None, "k": 100}
+                hits = expected(plain, documents, search, list(documents))
+                for k in (1, 3, 100):
+                    ranking = searcher.search(Search(query, k=k, relevance=relevance)).ranking
+                    assert [(hit.doc_id, hit.score) for hit in ranking] == hits[:k]

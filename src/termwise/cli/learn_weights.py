@@ -91,16 +91,24 @@ def command(
         int | None,
         option(
             "--folds N",
-            "For a mixture: number of folds of the cross-validated gain over its present weights; 0 for none.  "
-            "[default: 5]",
+            "For a mixture or boosts: number of folds of the cross-validated gain over the present weights; 0 for "
+            "none.  [default: 5]",
             min=0,
+        ),
+    ] = None,
+    relevance: Annotated[
+        Path | None,
+        option(
+            "--relevance FILE",
+            "With the folder of an index or a mixture: learn the weights of the boosts of this relevance file.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
         option(
             "--out FILE",
-            "Weights file to write, for fuse and fuse-indexes; for lambdamart a folder, for rerank --scorer.",
+            "Weights file to write, for fuse and fuse-indexes; for lambdamart a folder, for rerank --scorer; with "
+            "--relevance a relevance file in JSON.",
         ),
     ] = None,
     overwrite: Overwrite = False,
@@ -113,12 +121,37 @@ def command(
     termwise learn-weights bm25.trec tilde.trec --qrels dev.qrels --missing minimum --out weights.json
 
     termwise learn-weights MIXTURE --queries dev.jsonl --qrels dev.qrels --out weights.json
+
+    termwise learn-weights DIR --relevance boosts.toml --queries dev.jsonl --qrels dev.qrels --out learned.json
     """
     from termwise.collection import read_qrels
     from termwise.fusion import Starts, cross_validated_run, learn
     from termwise.search.mixture_folder import is_mixture
     from termwise.search.opening import open_searcher
 
+    if relevance is not None:
+        from termwise.cli.learn_boosts import learn_boosts
+
+        given = {"--missing": missing, "--normalise": normalise, "--documents": documents, "--index": index}
+        refuse_options({**given, "--method": method}, "to boosts, whose weights are learned by ascent")
+        if len(runs) > 1 or queries is None:
+            raise UsageError(
+                "the weights of boosts need the folder of one index or mixture, and the queries",
+                fixes=["termwise learn-weights DIR --relevance FILE --queries FILE --qrels FILE"],
+            )
+        refuse_overwriting([output], [*runs, qrels, queries, relevance], overwrite=overwrite)
+        learn_boosts(
+            runs[0],
+            relevance,
+            queries,
+            qrels,
+            output,
+            measure=measure,
+            starts=Starts(starts or 5, seed or 0),
+            folds=_FOLDS if folds is None else folds,
+            as_json=as_json,
+        )
+        return
     present: Searcher | None = None
     if len(runs) == 1 and is_mixture(runs[0]):
         given = {"--missing": missing, "--normalise": normalise, "--documents": documents, "--index": index}
@@ -182,7 +215,7 @@ def command(
                 validated = cross_validated_run(
                     loaded, judgments, learner, folds=folds or _FOLDS, progress=progress
                 )
-        gains = _gains(present, loaded, fusion, validated, judgments)
+        gains = gains_of([part.weight for part in present.parts], loaded, fusion, validated, judgments)
         if gains[1] is not None and fusion.learned is not None:
             learned = replace(fusion.learned, estimate=gains[1].run_mean, folds=folds or _FOLDS)
             fusion = replace(fusion, learned=learned)
@@ -208,7 +241,7 @@ def command(
     else:
         print_text(learned_text(fusion, mixture=present is not None))
         if present is not None and gains is not None:
-            print_text(gain_text(present, *gains, folds=folds or _FOLDS))
+            print_text(gain_text(present.backend.description, *gains, folds=folds or _FOLDS))
     if output is not None:
         note(f"{output}: written")
         if is_mixture(runs[0]):
@@ -236,16 +269,15 @@ def _refuse_single(path: Path) -> None:
         )
 
 
-def _gains(
-    mixture: Searcher, runs: Sequence[Run], learned: Fusion, validated: Run | None, qrels: list[Qrel]
+def gains_of(
+    weights: Sequence[float], runs: Sequence[Run], learned: Fusion, validated: Run | None, qrels: list[Qrel]
 ) -> tuple[Contrast, Contrast | None]:
-    """Compare the present weights of a mixture with the learned ones on the same queries, and cross-validated."""
+    """Compare the present weights with the learned ones on the same queries, and cross-validated."""
     from termwise.evaluate import Evaluator, compare
     from termwise.fusion import Fusion
 
-    weights = [part.weight for part in mixture.parts]
     names = [run.name for run in runs]
-    present = Fusion(names, weights, missing="minimum", scaling="z", documents="union")
+    present = Fusion(names, weights, missing="minimum", scaling=learned.scaling, documents="union")
     fused = [present.apply(runs, name="present"), learned.apply(runs, name="learned")]
     fused += [] if validated is None else [validated]
     evaluator = Evaluator(qrels, ["" if learned.learned is None else learned.learned.measure])
@@ -253,14 +285,12 @@ def _gains(
     return contrasts[0], None if validated is None else contrasts[1]
 
 
-def gain_text(mixture: Searcher, gain: Contrast, validated: Contrast | None, *, folds: int) -> str:
-    """Return the value of the present weights, and what the learned weights gain, as sentences.
+def gain_text(present: str, gain: Contrast, validated: Contrast | None, *, folds: int) -> str:
+    """Return the value of the `present` weights, and what the learned weights gain, as sentences.
 
     `gain` is that on the queries of the learning, and `validated` the one cross-validated over `folds` folds.
     """
-    lines = [
-        f"{gain.measure} with the present weights, {mixture.backend.description}: {gain.baseline_mean:.4f}."
-    ]
+    lines = [f"{gain.measure} with the present weights, {present}: {gain.baseline_mean:.4f}."]
     if gain.difference < _LEAST_GAIN:
         lines.append("The learned weights gain nothing on these queries.")
     else:

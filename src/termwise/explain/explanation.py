@@ -303,6 +303,13 @@ class Explanation:
         return notebook_frame(self.to_html(), "Explanation of a score")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the explanation as JSON-like data; the parts of a mixture also have `scale` and `shift`."""
+        """Return the explanation as JSON-like data; the parts of a mixture also have `scale` and `shift`.
+
+        Only boosts have `value` and `shape`.
+        """
         parts = [{**asdict(part), "scale": part.scale, "shift": part.shift} for part in self.parts]
-        return {**asdict(self), "parts": parts}
+        record = {**asdict(self), "parts": parts}
+        for contribution in record["contributions"]:
+            if contribution["origin"] != "boost":
+                del contribution["value"], contribution["shape"]
+        return record

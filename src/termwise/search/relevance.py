@@ -84,10 +84,7 @@ class Relevance:
         """
         check_path("the relevance file", path)
         file = Path(path)
-        return cls.of(
-            read_json_or_toml(file, "relevance", MOST_BYTES, partial(_malformed, file)),  # type: ignore[arg-type]
-            file=file,
-        )
+        return cls.of(read_body(file), file=file)  # type: ignore[arg-type]
 
     @classmethod
     def of(cls, body: Mapping[str, Any], *, file: Path | None = None) -> Relevance:
@@ -118,6 +115,11 @@ class Relevance:
         boosts = [_boost(each, f"boosts[{number}]", where) for number, each in enumerate(given)]
         with _naming(where):
             return cls(tuple(boosts))
+
+
+def read_body(file: Path) -> object:
+    """Return the data of a relevance file, without a check of their keys; errors as `Relevance.read`."""
+    return read_json_or_toml(file, "relevance", MOST_BYTES, partial(_malformed, file))
 
 
 def _boost(given: object, key: str, where: Facts) -> Boost:

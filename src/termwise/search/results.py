@@ -84,7 +84,7 @@ class Results:
         self._allowed_documents = allowed_for(backend.attribute_index, self.filter, self.conditions)
         self._allowed = backend.allowed(self._allowed_documents)
         self._order = ResultOrder.parse(search.sort, search.collapse, search.collapse_size, schema)
-        self._boosts = None if search.relevance is None else _boosts(backend, search.relevance)
+        self._boosts = None if search.relevance is None else boosts_of(backend, search.relevance)
         for name in (*search.facets, *search.ranges):
             schema.check_name(name)
         self._encodings = backend.encodings(search, example)
@@ -432,7 +432,7 @@ def _in_order(ordinals: Ordinals, scores: Floats) -> Best:
     return lambda k: (ordinals[:k], scores[:k])
 
 
-def _boosts(backend: Backend, relevance: Relevance) -> IndexBoosts | None:
+def boosts_of(backend: Backend, relevance: Relevance) -> IndexBoosts | None:
     """Return the boosts of a search over the documents of a backend; None without any."""
     if not relevance.boosts:
         return None

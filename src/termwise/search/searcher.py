@@ -34,6 +34,7 @@ from termwise.weights import TermWeights
 if TYPE_CHECKING:
     from termwise.engine.feedback import Feedback
     from termwise.explain.explanation import Explanation
+    from termwise.search.relevance import Relevance
     from termwise.search.suggestions import Completion, Suggestion
     from termwise.search.timed_run import TimedRanking, TimedRun
 
@@ -441,6 +442,48 @@ class Searcher:
                 ranked.append(rank_candidates(doc_ids, scores, query.query_id))
             progress("search", number + 1, len(checked))
         return [Run(ranked, part.name) for ranked, part in zip(rankings, self.parts, strict=True)]
+
+    def boost_runs(
+        self,
+        queries: Iterable[Query],
+        relevance: Relevance,
+        *,
+        k: int = 1000,
+        exclude: Exclusion = None,
+        progress: Progress = no_progress,
+    ) -> list[Run]:
+        """Return the scores of the best documents without boosts, and the shape of each boost, to learn their weights.
+
+        Parameters
+        ----------
+        queries : iterable of Query
+            With distinct identifiers.
+        relevance : Relevance
+            The boosts, whose weights do not matter.
+        k : int, optional
+            Number of documents of each query.
+        exclude, progress
+            See `rank_many`.
+
+        Returns
+        -------
+        list of Run
+            One for the scores, named ``query``, and one for each boost, named ``1 sold`` with its number and attribute,
+            for `termwise.fusion.learn` with ``scaling="raw"``. All have the same documents.
+        """
+        from termwise.search.results import boosts_of
+
+        boosts = boosts_of(self.backend, relevance)
+        base = self.rank_many(queries, k=k, exclude=exclude, name="query", progress=progress)
+        rankings: list[list[Ranking]] = [[] for _ in relevance.boosts]
+        for ranking in base:
+            ordinals = find_documents(self.backend, ranking.doc_ids)
+            for ranked, boost in zip(rankings, relevance.boosts, strict=True):
+                assert boosts is not None, "there are boosts"
+                shapes = boosts.shapes(boost, ordinals)
+                ranked.append(rank_candidates(ranking.doc_ids, shapes, ranking.query_id))
+        names = [f"{number} {boost.attribute}" for number, boost in enumerate(relevance.boosts, 1)]
+        return [base, *(Run(ranked, name) for ranked, name in zip(rankings, names, strict=True))]
 
     def explain(
         self,

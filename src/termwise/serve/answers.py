@@ -49,7 +49,8 @@ class ContributionAnswer(TypedDict):
     """What a term adds to a score: `score` is `query_weight` × `weight`, and in a mixture × `scale`.
 
     `weight` is that of the term in the document, and `scale` that of its `part` for this query. `spans` and
-    `query_spans` are positions of the term in the text and in the query, in Unicode code points.
+    `query_spans` are positions of the term in the text and in the query, in Unicode code points. Of a boost, the term
+    is the attribute, and `weight` the number from 0 to 1 that `shape` gives for its `value`.
     """
 
     term: str
@@ -63,6 +64,8 @@ class ContributionAnswer(TypedDict):
     part: NotRequired[str]
     scale: NotRequired[float]
     fields: NotRequired[list[FieldShareAnswer]]
+    value: NotRequired[str]
+    shape: NotRequired[str]
 
 
 class WindowAnswer(TypedDict):

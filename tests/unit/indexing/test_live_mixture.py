@@ -30,12 +30,14 @@ from termwise.indexing import recipes, renew_index
 from termwise.indexing.mixture_updater import MixtureUpdater
 from termwise.indexing.model_choice import opened_encoder
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
-from termwise.search import Searcher, verify
+from termwise.search import Boost, Relevance, Search, Searcher, verify
 from termwise.search.mixture import different_documents
 from termwise.search.mixture_folder import MixtureManifest, part_manifest
 
 WORDS = ["merge", "sort", "list", "heap", "queue", "file"]
 PARTS = (RecipePart("bm25", 0.25, {"b": "0"}), RecipePart("ml", 0.75))
+
+BOOSTED = Relevance((Boost("price", 2, saturation=3),))
 
 ids = st.sampled_from([f"d{number}" for number in range(7)])
 texts = st.lists(st.sampled_from([*WORDS, "zip", "byte"]), min_size=3, max_size=3).map(" ".join)
@@ -78,6 +80,13 @@ def check_equal(path: Path, contents: dict[str, tuple[str, int]]) -> None:
     assert mixture.attributes(list(contents)) == [{"price": price} for _, price in contents.values()]
     if not contents:
         return
+    boosted = mixture.search(Search("merge list", k=100, relevance=BOOSTED)).ranking
+    assert {hit.doc_id: hit.score for hit in boosted} == pytest.approx(
+        {
+            name: score + 2 * contents[name][1] / (contents[name][1] + 3)
+            for name, score in ranked(mixture, "merge list").items()
+        }
+    )
     with tempfile.TemporaryDirectory() as folder:
         for part, recipe in zip(mixture.parts, PARTS, strict=True):
             anew = termwise.build_index(

@@ -1,0 +1,117 @@
+"""Boosts: shapes by hand, their types, and rankings that they change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import termwise
+from termwise import Document, Query
+from termwise.engine.boosts import Boost, IndexBoosts
+from termwise.errors import ParameterError, UnknownNameError
+from termwise.explain.explanation_html import explanation_html
+from termwise.search import Relevance, Search, Searcher
+from termwise.serve.page.why import why_of
+
+DAY = 86_400_000_000
+
+SHOP = [
+    Document("a", "green tea", {"sold": 100, "price": 20.0, "added": "1970-01-11", "tags": ("new", "bio")}),
+    Document("b", "green tea", {"sold": 300, "price": 25.0, "added": "1970-01-01", "brand": "Aki"}),
+    Document("c", "green tea", {"sold": -5, "price": 10.0, "added": "1970-02-01", "fair": True}),
+    Document("d", "green tea", {"brand": "Bo", "tags": ("old",), "fair": False}),
+    Document("e", "pot", {"sold": 10_000}),
+]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
+    """Return an index of two segments."""
+    path: Path = tmp_path_factory.mktemp("boosts") / "shop"
+    termwise.build_index(SHOP, path, store_text=True, attributes="all")
+    with termwise.open_writer(path) as writer:
+        writer.add([Document("f", "green tea", {"sold": 50, "brand": "Aki"})])
+    return termwise.open(path)
+
+
+def shapes(shop: Searcher, **options: Any) -> list[float]:
+    boost = Boost(weight=1, **options)
+    return IndexBoosts(shop.index, [boost], 10 * DAY).shapes(boost, np.arange(6)).tolist()
+
+
+def test_shapes_by_hand(shop: Searcher) -> None:
+    assert shapes(shop, attribute="sold", saturation=100) == pytest.approx(
+        [1 / 2, 3 / 4, 0, 0, 100 / 101, 1 / 3]
+    )
+    halved = shapes(shop, attribute="added", half_life="5 days")
+    assert halved == pytest.approx([1, 1 / 4, 1, 0, 0, 0])  # the third is in the future
+    halved = shapes(shop, attribute="added", half_life="1 week", now="1970-01-15")
+    assert halved == pytest.approx([0.5 ** (4 / 7), 1 / 4, 1, 0, 0, 0])
+    assert shapes(shop, attribute="price", near=20, distance=5) == pytest.approx([1, 1 / 2, 1 / 4, 0, 0, 0])
+    assert shapes(shop, attribute="brand", values=["Aki", "none"]) == [0, 1, 0, 0, 0, 1]
+    assert shapes(shop, attribute="tags", values=["old", "bio"]) == [1, 0, 0, 1, 0, 0]
+    assert shapes(shop, attribute="fair", values=[False]) == [0, 0, 0, 1, 0, 0]
+    assert shapes(shop, attribute="price", near=20, distance=1e-300) == [1, 0, 0, 0, 0, 0]
+    assert shapes(shop, attribute="sold", saturation=1e-300)[:3] == [1, 1, 0]
+
+
+def test_rankings(shop: Searcher) -> None:
+    relevance = Relevance((Boost("sold", 2, saturation=100), Boost("brand", -1, values=["Aki"])))
+    found = shop.search(Search("green tea", relevance=relevance))
+    assert found.ranking.doc_ids == ("a", "b", "c", "d", "f")
+    assert found.count() == 5
+    plain = shop.rank("green tea").scores
+    assert found.ranking.scores - plain == pytest.approx([1, 0.5, 0, 0, 2 / 3 - 1])
+    listed = shop.search(Search(relevance=relevance, k=3)).ranking
+    assert listed.doc_ids == ("e", "a", "b")
+    assert listed.scores == pytest.approx([200 / 101, 1, 0.5])
+    run = shop.rank_many([Query("q", "green tea")], search=Search(relevance=relevance), k=3)
+    assert run["q"].doc_ids == ("a", "b", "c")
+    given = ["e", "d", "c", "a"]
+    again = shop.search(Search("green tea", candidates=given, relevance=relevance)).ranking
+    assert again.doc_ids == ("e", "a", "d", "c")
+    assert shop.search(Search("green tea", k=2, offset=2, relevance=relevance)).ranking.doc_ids == ("c", "d")
+    filtered = Search("green tea", filter="sold < 200", sort="_score,-sold", relevance=relevance)
+    assert shop.search(filtered).ranking.doc_ids == ("a", "c", "f")
+    collapsed = Search("green tea", collapse="brand", k=4, relevance=relevance)
+    assert shop.search(collapsed).ranking.doc_ids == ("a", "b", "c", "d")
+
+
+def test_explanations(shop: Searcher) -> None:
+    relevance = Relevance(
+        (Boost("sold", 2, saturation=100), Boost("added", 1, half_life="5 days", now="1970-01-11"))
+    )
+    found = shop.search(Search("green tea", relevance=relevance))
+    explanations = found.explain(["b", "d"], competitors=1)
+    for explanation in explanations:
+        assert explanation.score == found.ranking.scores[found.ranking.doc_ids.index(explanation.doc_id)]
+        total = explanation.constant + sum(part.score for part in explanation.contributions)
+        assert total == pytest.approx(explanation.score, abs=1e-12)
+    first, other = explanations[0].contributions[-2:]
+    assert (first.origin, first.term, first.value, first.shape) == ("boost", "sold", "300", "saturation 100")
+    assert (first.query_weight, first.weight, first.score) == (2, 0.75, 1.5)
+    assert (other.value, other.shape, other.score) == ("1970-01-01", "half-life 5 days", 0.25)
+    assert explanations[1].contributions[-1].value == ""
+    assert (explanations[0].rank, explanations[0].competitors[0].doc_id) == (2, "a")
+    assert "sold (300, saturation 100)" in explanations[0].to_text(width=120)
+    assert "sold 1.50" in str(explanations[0])
+    assert "300, saturation 100" in explanation_html(explanations[0])
+    rows = {row.name: row for row in why_of(explanations[0]).rows}
+    assert (rows["sold"].note, rows["sold"].origin) == ("300, saturation 100", "boost")
+    assert explanations[0].to_dict()["contributions"][-2]["shape"] == "saturation 100"
+
+
+def test_types_that_do_not_fit(shop: Searcher) -> None:
+    for boost, said in [
+        (Boost("brand", 1, saturation=1), "saturation of a boost"),
+        (Boost("sold", 1, half_life="1 day"), "half_life of a boost"),
+        (Boost("brand", 1, values=[True]), "boolean"),
+        (Boost("fair", 1, values=["true"]), "keyword or keywords"),
+    ]:
+        with pytest.raises(ParameterError, match=said):
+            shop.search(Search("tea", relevance=Relevance((boost,))))
+    with pytest.raises(UnknownNameError, match="did you mean sold"):
+        shop.search(Search("tea", relevance=Relevance((Boost("solds", 1, saturation=1),))))
