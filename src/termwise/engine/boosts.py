@@ -28,6 +28,9 @@ from termwise.index.attribute_columns import AttributeColumns, BooleanColumn, Ke
 from termwise.index.segment import concatenated_ranges
 from termwise.validation import check, is_finite_number
 
+MINUTE = DAY // 1440
+"""Microseconds of a minute."""
+
 MOST_WEIGHT = 1e6
 """Largest weight of a boost, and the smallest one with a minus sign."""
 
@@ -49,7 +52,7 @@ _TYPES: dict[str, tuple[FieldType, ...]] = {
 _PERIOD = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(minute|hour|day|week|month|year)s?\s*")
 
 _UNITS = {
-    "minute": DAY / 1440,
+    "minute": MINUTE,
     "hour": DAY / 24,
     "day": DAY,
     "week": 7 * DAY,
@@ -76,7 +79,7 @@ class Boost:
         For a date: ``0.5 ** (age / half_life)``, with a period such as ``"30 days"``; 1 for a date in the future. Units
         are minutes, hours, days, weeks, months and years (of 365.25 days).
     now : str or date, optional
-        With `half_life`: the moment from which ages are counted; by default the time of the search.
+        With `half_life`: the moment from which ages are counted; by default the minute of the search.
     near, distance : float, optional
         For a number: ``0.5 ** (abs(value - near) / distance)``, which is 1/2 at `distance` from `near`.
     values : sequence of str or bool, optional
@@ -191,7 +194,9 @@ def _microseconds(period: object) -> float | None:
 
 @final
 class IndexBoosts:
-    """Boosts of a search over the documents of an index.
+    """Boosts of searches over the documents of an index.
+
+    The sums of all documents are kept when as many were computed one by one.
 
     Parameters
     ----------
@@ -199,7 +204,7 @@ class IndexBoosts:
         Index with the attributes.
     boosts : sequence of Boost
     now : int
-        Time of the search, in microseconds since 1970.
+        Time of the searches, in microseconds since 1970.
 
     Attributes
     ----------
@@ -219,9 +224,20 @@ class IndexBoosts:
         self.largest = 0.0
         for boost in boosts:  # in the order of `of`, so that rounding keeps the bound
             self.largest += max(boost.weight, 0.0)
+        self._computed = 0
+        self._all: Floats | None = None
 
     def of(self, ordinals: npt.NDArray[np.int64]) -> Floats:
         """Return the sum of all boosts of each document."""
+        if self._all is None:
+            self._computed += len(ordinals)
+            if self._computed <= len(self.index):
+                return self._sums(ordinals)
+            self._all = self._sums(np.arange(len(self.index)))
+            self.largest = float(self._all.max(initial=-np.inf))
+        return self._all[ordinals]
+
+    def _sums(self, ordinals: npt.NDArray[np.int64]) -> Floats:
         total = np.zeros(len(ordinals))
         for boost in self.boosts:
             total += boost.weight * self.shapes(boost, ordinals)

@@ -70,6 +70,7 @@ from termwise.storage.folder_path import FolderPath
 from termwise.validation import check, is_finite_number, is_integer
 
 if TYPE_CHECKING:
+    from termwise.engine.boosts import Boost, IndexBoosts
     from termwise.explain.explanation import Explanation
 
 _NOTHING = (np.empty(0, dtype=np.int64), np.empty(0))
@@ -131,6 +132,7 @@ class Mixture:
                 facts=[("depth", depth), ("expected", f"a whole number from 1 to {MAX_DEPTH:,}")],
             )
         self.depth = int(depth)
+        self.kept_boosts: dict[tuple[tuple[Boost, ...], int], IndexBoosts] = {}
         self._folder: FolderPath | None = None
         self._manifest: MixtureManifest | None = None
         indexes = [part.index for part in self.parts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import replace
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 MOST_COMPARED = 1000
 """Number of the best matches of a text among which documents with the same text are looked for, before matches are
 counted."""
+
+
+MOST_KEPT = 4
+"""Relevances whose boosts an open index keeps, for the next searches."""
 
 
 @final
@@ -434,13 +439,20 @@ def _in_order(ordinals: Ordinals, scores: Floats) -> Best:
 
 def boosts_of(backend: Backend, relevance: Relevance) -> IndexBoosts | None:
     """Return the boosts of a search over the documents of a backend; None without any."""
-    if not relevance.boosts:
+    boosts, kept = relevance.boosts, backend.kept_boosts
+    if not boosts:
         return None
-    import time
+    from termwise.engine.boosts import MINUTE, IndexBoosts
 
-    from termwise.engine.boosts import IndexBoosts
-
-    return IndexBoosts(backend.attribute_index, relevance.boosts, time.time_ns() // 1000)
+    moves = any(boost.half_life is not None and boost.now is None for boost in boosts)
+    now = time.time_ns() // 1000 // MINUTE * MINUTE if moves else 0
+    found = kept.get((boosts, now))
+    if found is None:
+        found = IndexBoosts(backend.attribute_index, boosts, now)
+        for key in [*kept][: 1 - MOST_KEPT]:
+            kept.pop(key, None)
+        kept[boosts, now] = found
+    return found
 
 
 def _stored_text(backend: Backend, doc_id: str, ordinal: int) -> str:

@@ -24,6 +24,7 @@ from termwise.search.parts import Allowed, EncodedQuery, Ordinals, Part, PartEnc
 from termwise.search.request import Search
 
 if TYPE_CHECKING:
+    from termwise.engine.boosts import Boost, IndexBoosts
     from termwise.engine.graph_retrieval import ApproximateRetrieval
     from termwise.engine.similar_terms import SimilarTerms
     from termwise.engine.subwords import SimilarPieces
@@ -59,6 +60,7 @@ class SingleIndex:
                 fixes=[Fix.call("termwise.open", Code("path"))],
             )
         self.index = self.attribute_index = index
+        self.kept_boosts: dict[tuple[tuple[Boost, ...], int], IndexBoosts] = {}
         self.given_encoder = encoder
         self.encoder = query_encoder_of(index) if encoder is None else encoder
 
