@@ -72,9 +72,10 @@ class _Request(BaseModel):
         ParameterError
             If two options do not go together.
         """
-        given = {name: getattr(self, name) for name in _OPTIONS & self.model_fields_set}
-        own = given.get("relevance")
-        given["relevance"] = relevance if "relevance" not in given else own and Relevance.of(own)
+        given: dict[str, Any] = {"relevance": relevance}
+        given |= {name: getattr(self, name) for name in _OPTIONS & self.model_fields_set}
+        if isinstance(given["relevance"], dict):
+            given["relevance"] = Relevance.of(given["relevance"])
         return Search(**given)
 
 
