@@ -145,6 +145,8 @@ def test_results_are_those_of_plain_python(commits, wanted):
                 total = explanation.constant + sum(part.score for part in explanation.contributions)
                 assert abs(explanation.score - total) <= 1e-12
                 assert explanation.score == ranking.scores[ranking.doc_ids.index(explanation.doc_id)]
+            # The boosts of all documents are kept by now, and searches use upper bounds of them.
+            assert searcher.search(Search(**search)).ranking == ranking
             candidates = every.doc_ids[::-1]
             reranked = searcher.search(Search(**search, candidates=candidates)).ranking
             again = searcher.rank(search["query"], k=100, candidates=candidates)

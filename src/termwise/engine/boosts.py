@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from datetime import date
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,9 @@ from termwise.index import Index
 from termwise.index.attribute_columns import AttributeColumns, BooleanColumn, KeywordColumn, KeywordsColumn
 from termwise.index.segment import concatenated_ranges
 from termwise.validation import check, is_finite_number
+
+if TYPE_CHECKING:
+    from termwise.engine.boost_biases import BoostBiases
 
 MINUTE = DAY // 1440
 """Microseconds of a minute."""
@@ -226,6 +229,7 @@ class IndexBoosts:
             self.largest += max(boost.weight, 0.0)
         self._computed = 0
         self._all: Floats | None = None
+        self._biases: BoostBiases | None = None
 
     def of(self, ordinals: npt.NDArray[np.int64]) -> Floats:
         """Return the sum of all boosts of each document."""
@@ -236,6 +240,14 @@ class IndexBoosts:
             self._all = self._sums(np.arange(len(self.index)))
             self.largest = float(self._all.max(initial=-np.inf))
         return self._all[ordinals]
+
+    def biases(self) -> BoostBiases | None:
+        """Return the boosts as biases of segments; None before those of all documents are kept."""
+        if self._biases is None and self._all is not None:
+            from termwise.engine.boost_biases import BoostBiases
+
+            self._biases = BoostBiases(self.index, self._all)
+        return self._biases
 
     def _sums(self, ordinals: npt.NDArray[np.int64]) -> Floats:
         total = np.zeros(len(ordinals))

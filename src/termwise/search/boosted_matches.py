@@ -12,11 +12,11 @@ from termwise.engine.boosts import IndexBoosts
 from termwise.engine.retrieval import RankedOrdinals, Scored
 from termwise.fast_dataclass import dataclass
 from termwise.search.parts import Ordinals
+from termwise.search.single_index import IndexMatches
 
 if TYPE_CHECKING:
     from termwise.explain.explanation import Explanation
     from termwise.search.mixture import MixtureMatches
-    from termwise.search.single_index import IndexMatches
 
 FIRST = 4
 """Documents to fetch by score at first, for each result."""
@@ -50,9 +50,14 @@ class BoostedMatches:
     def best(self, k: int) -> RankedOrdinals:
         """Return the best matches; ties in the order of the input.
 
-        The best documents without boosts are fetched, and more of them, until the score of the last result is above
-        that of the last document that was fetched with the largest possible boost.
+        In an index, see `termwise.engine.boosted_retrieval`. Otherwise, the best documents without boosts are fetched,
+        and more of them, until the score of the last result is above that of the last document that was fetched with
+        the largest possible boost.
         """
+        if isinstance(self.matches, IndexMatches):
+            found = self.matches.best_boosted(self.boosts, k)
+            if found is not None:
+                return found
         depth = max(FIRST * k, LEAST)
         while True:
             ordinals, scores = self.matches.best(depth)

@@ -14,7 +14,7 @@ from termwise.engine.allowed_documents import AllowedDocuments
 from termwise.engine.query_encoder import ExplicitWeights, QueryEncoder, query_encoder_of
 from termwise.engine.query_settings import DEFAULT, WeightedQueryEncoder, check_settings, no_whole_words
 from termwise.engine.result_order import Best
-from termwise.engine.retrieval import Scored, documents_in_order, first_stage, score_documents
+from termwise.engine.retrieval import RankedOrdinals, Scored, documents_in_order, first_stage, score_documents
 from termwise.engine.text_conditions import TextReader
 from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
@@ -212,6 +212,13 @@ class IndexMatches:
         (vector,) = self.query.vectors
         scores, matched = score_documents(self.index, vector, ordinals)
         return scores, np.ones_like(matched) if vector.vector is None else matched
+
+    def best_boosted(self, boosts: IndexBoosts, k: int) -> RankedOrdinals | None:
+        """Return the best matches with boosts; None if this search needs another way, see `boosted_retrieval`."""
+        from termwise.engine.boosted_retrieval import best_boosted
+
+        (vector,) = self.query.vectors
+        return best_boosted(self.index, vector, boosts, k, left_out=self.left_out, allowed=self.allowed)
 
     def is_ranked(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
         """Return whether each document could be a result, apart from conditions."""

@@ -62,7 +62,7 @@ RELEVANCE: Any = Field(
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    def search(self, relevance: Relevance | None) -> Search:
+    def search(self, relevance: Relevance | None = None) -> Search:
         """Return the search: the given fields that have the name of an option of `Search`; defaults are the same.
 
         `relevance` is that of the index, for a request without one.

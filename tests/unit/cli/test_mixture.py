@@ -189,11 +189,16 @@ def test_the_gain_of_learned_weights(place):
     value = "RR with the present weights, 0.25 bm25 + 0.75 jm: 0.5000.\n"
     mixture = termwise.open("m")
     here = f"{value}The learned weights gain 0.0100 on these queries, where a gain is never negative."
-    assert gain_text(mixture, gain, None, folds=5) == here
+    assert gain_text(mixture.backend.description, gain, None, folds=5) == here
     said = "The gain cross-validated over 5 folds is 0.0100, with a 95% interval from -0.0100 to 0.0300"
-    assert gain_text(mixture, gain, gain, folds=5) == f"{here}\n{said}: too little to prefer them."
+    assert (
+        gain_text(mixture.backend.description, gain, gain, folds=5)
+        == f"{here}\n{said}: too little to prefer them."
+    )
     clear = replace(gain, ci_low=0.002)
-    assert gain_text(mixture, gain, clear, folds=5).endswith("a 95% interval from 0.0020 to 0.0300.")
+    assert gain_text(mixture.backend.description, gain, clear, folds=5).endswith(
+        "a 95% interval from 0.0020 to 0.0300."
+    )
 
 
 def test_the_gain_is_cross_validated(place, capsys):
