@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from termwise.attributes.json_values import json_value
 from termwise.cli.judged import load_queries
+from termwise.cli.learned_gain import gain_text, gains_of
 from termwise.cli.progress_bars import progress_bar
 from termwise.cli.terminal import note, print_json, print_text, write_text
 from termwise.errors import DataError, UsageError
@@ -33,7 +34,6 @@ def learn_boosts(
     as_json: bool,
 ) -> None:
     """Learn the weights of the boosts of a relevance file, print them, and write a relevance file with them."""
-    from termwise.cli.learn_weights import gain_text, gains_of
     from termwise.collection import read_qrels
     from termwise.fusion import cross_validated_run, learn
     from termwise.search import Relevance

@@ -14,7 +14,8 @@ from tests.unit.search.vector_index import write_vector_index
 
 import termwise
 from termwise import Document, build_index, read_qrels, read_queries, read_run
-from termwise.cli.learn_weights import gain_text, learned_text
+from termwise.cli.learn_weights import learned_text
+from termwise.cli.learned_gain import gain_text
 from termwise.cli.main import run
 from termwise.errors import UsageError
 from termwise.evaluate import evaluate
