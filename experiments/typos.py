@@ -39,9 +39,10 @@ from rapidfuzz.process import cdist
 
 import termwise
 from termwise import BuildOptions, Query, build_index
+from termwise.engine.added_terms import AddedTerm
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import WeightedQueryEncoder
-from termwise.engine.similar_terms import MOST_TERMS, AddedTerm
+from termwise.engine.similar_terms import MOST_TERMS
 from termwise.engine.subwords import SimilarPieces
 from termwise.search import Search, Searcher
 from termwise.search.parts import PartEncoding
@@ -55,9 +56,7 @@ SHORTEST, LONGEST = 3, 9
 class Kept(SimilarPieces):
     """Adds the pieces of similar words, and keeps those of the typo."""
 
-    def without_replaced(self, query: str, added: Sequence[AddedTerm]) -> str:
-        """Return the query."""
-        return query
+    replaces = False
 
 
 class MostFrequent(SimilarPieces):
@@ -66,8 +65,8 @@ class MostFrequent(SimilarPieces):
     def added_to(self, query: str, *, fuzzy: bool, prefix: bool) -> list[AddedTerm]:
         """Return the pieces of the most frequent similar words."""
         added = super().added_to(query, fuzzy=fuzzy, prefix=prefix)
-        first = {each.spans: each.similar.word for each in reversed(added)}
-        return [replace(each, share=1.0) for each in added if each.similar.word == first[each.spans]]
+        first = {each.spans: each.word for each in reversed(added)}
+        return [replace(each, share=1.0) for each in added if each.word == first[each.spans]]
 
 
 def mistyped(text: str, chance: random.Random) -> str:

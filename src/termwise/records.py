@@ -200,20 +200,22 @@ class ScoredDoc(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranking:
-    """Documents for one query, in descending order of their scores or sorted by an attribute.
+    """Documents for one query, in descending order of their scores or sorted by an attribute, after pinned ones.
 
     Parameters
     ----------
     doc_ids : sequence of str of length n
         Best first: rank 1 is ``doc_ids[0]``. Distinct.
     scores : array-like of shape (n,)
-        Scores in the same order, never increasing unless `sorted_by` is given; stored read-only as float64. The unit is
-        the model's.
+        Scores in the same order; stored read-only as float64. Unless `sorted_by` is given, they never increase after
+        the pinned documents. The unit is the model's.
     query_id : str, optional
         Id of the query, if it has one.
     sorted_by : str, optional
         Attributes that the documents are sorted by, with commas between them, each after a minus sign for descending
         order; by default, they are in the order of their scores.
+    pinned : int, optional
+        Number of the first documents that a rule for the query has put there.
 
     Raises
     ------
@@ -235,9 +237,15 @@ class Ranking:
     scores: npt.NDArray[np.float64]
     query_id: str = ""
     sorted_by: str = ""
+    pinned: int = 0
 
     def __init__(
-        self, doc_ids: Sequence[str], scores: npt.ArrayLike, query_id: str = "", sorted_by: str = ""
+        self,
+        doc_ids: Sequence[str],
+        scores: npt.ArrayLike,
+        query_id: str = "",
+        sorted_by: str = "",
+        pinned: int = 0,
     ) -> None:
         try:
             values = np.array(scores, dtype=np.float64)
@@ -251,6 +259,7 @@ class Ranking:
         object.__setattr__(self, "scores", values)
         object.__setattr__(self, "query_id", query_id)
         object.__setattr__(self, "sorted_by", sorted_by)
+        object.__setattr__(self, "pinned", pinned)
         self._check()
 
     def _check(self) -> None:
@@ -277,8 +286,10 @@ class Ranking:
                 "a score is not a number",
                 facts=[("query", self.query_id), ("document", self.doc_ids[position])],
             )
-        if not self.sorted_by:
-            position = int(np.flatnonzero(self.scores[1:] > self.scores[:-1])[0])
+        rises = np.flatnonzero(self.scores[1:] > self.scores[:-1])
+        rises = rises[rises >= self.pinned]
+        if not self.sorted_by and len(rises):
+            position = int(rises[0])
             raise WeightError(
                 "the scores of a ranking must not increase",
                 facts=[
@@ -302,7 +313,7 @@ class Ranking:
         if not isinstance(other, Ranking):
             return NotImplemented
         return (
-            (self.query_id, self.sorted_by) == (other.query_id, other.sorted_by)
+            (self.query_id, self.sorted_by, self.pinned) == (other.query_id, other.sorted_by, other.pinned)
             and self.doc_ids == other.doc_ids
             and bool(np.array_equal(self.scores, other.scores))
         )
@@ -315,6 +326,7 @@ class Ranking:
         shown = self.top(MOST_SHOWN)
         more = f", the first {len(shown)} of {len(self):,}" if len(shown) < len(self) else ""
         order = f", sorted by {self.sorted_by}" if self.sorted_by else ""
+        order += f", the first {self.pinned} pinned" if self.pinned else ""
         rows = [
             (str(rank), scored.doc_id, f"{scored.score:.4f}") for rank, scored in enumerate(shown, start=1)
         ]
@@ -326,12 +338,15 @@ class Ranking:
         return (
             self
             if k >= len(self)
-            else Ranking(self.doc_ids[:k], self.scores[:k], self.query_id, self.sorted_by)
+            else Ranking(
+                self.doc_ids[:k], self.scores[:k], self.query_id, self.sorted_by, min(k, self.pinned)
+            )
         )
 
     def after(self, n: int) -> Ranking:
         """Return the documents after the first `n` as a ranking."""
-        return Ranking(self.doc_ids[n:], self.scores[n:], self.query_id, self.sorted_by)
+        pinned = max(0, self.pinned - n)
+        return Ranking(self.doc_ids[n:], self.scores[n:], self.query_id, self.sorted_by, pinned)
 
     def rank_scores(self) -> npt.NDArray[np.float64]:
         """Return the scores ``n, n-1, ..., 1``, which fix the order of ties for evaluators that sort by score."""
@@ -464,4 +479,5 @@ class ExcludedDocuments:
             return ranking
         doc_ids = [doc_id for doc_id, kept in zip(ranking.doc_ids, keep, strict=True) if kept]
         scores = ranking.scores[np.array(keep, dtype=np.bool_)]
-        return Ranking(doc_ids, scores, ranking.query_id, ranking.sorted_by)
+        pinned = sum(keep[: ranking.pinned])
+        return Ranking(doc_ids, scores, ranking.query_id, ranking.sorted_by, pinned)

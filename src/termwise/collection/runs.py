@@ -159,7 +159,8 @@ def write_run(run: Run, path: str | Path, *, separator: Literal["space", "tab"] 
     """Write a run in the TREC format: query id, ``Q0``, document id, rank from 1, score, name of the run.
 
     Scores are written with all digits, so `read_run` returns an equal run, except for queries without a document,
-    which have no line. The file is written atomically.
+    which have no line. Readers sort by score, so pinned documents are written with scores above the others: the largest
+    score plus 1, plus 2, and so on. The file is written atomically.
 
     trec_eval and ir_measures sort by score and break ties by document id, so the order of equal scores in `run` has
     no effect on them.
@@ -203,7 +204,10 @@ def write_run(run: Run, path: str | Path, *, separator: Literal["space", "tab"] 
         for ranking in run:
             check_writable("query id", ranking.query_id, tabs=tabs)
             lines = []
-            for rank, (_, doc_id, score) in enumerate(ranking, 1):
+            scores = ranking.scores.copy()
+            pinned = ranking.pinned
+            scores[:pinned] = scores.max(initial=0.0) + np.arange(pinned, 0, -1)
+            for rank, (doc_id, score) in enumerate(zip(ranking.doc_ids, scores.tolist(), strict=True), 1):
                 check_writable("document id", doc_id, tabs=tabs)
                 columns = (ranking.query_id, "Q0", doc_id, str(rank), repr(score), run.name)
                 lines.append(between.join(columns) + "\n")

@@ -19,7 +19,8 @@ cost time and add noise. The settings are static, need no network, and apply to 
 
 A search may add terms of similar spelling for each word that the index lacks (``fuzzy``), and terms that begin with the
 last word of the query, for search while a user types (``prefix``). Both need terms that are whole words;
-`termwise.engine.similar_terms` describes the added terms.
+`termwise.engine.similar_terms` describes the added terms. Their weights are added to those of equal terms of the query.
+Synonyms (`termwise.engine.synonyms`) come last: a term that they add keeps the largest of its weights.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from termwise.engine.added_terms import AddedTerm, AddedTerms
 from termwise.engine.query_encoder import QueryEncoder, query_weighting_of
 from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
@@ -41,8 +43,9 @@ from termwise.text import Analyzer
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
-    from termwise.engine.similar_terms import AddedTerm, SimilarTerms
+    from termwise.engine.similar_terms import SimilarTerms
     from termwise.engine.subwords import SimilarPieces
+    from termwise.engine.synonyms import SynonymTerms
 
 _K3 = 8.0
 _BY_FREQUENCY = ("idf_power", "min_df", "max_terms")
@@ -88,6 +91,8 @@ class QuerySettings(TypedSettings):
 DEFAULT = QuerySettings()
 """Settings that do not change the weights."""
 
+_NONE = AddedTerms()
+
 
 def check_settings(settings: QuerySettings, index: Index) -> None:
     """Check that an index can apply the settings.
@@ -124,24 +129,18 @@ def no_whole_words(fuzzy: bool, prefix: bool, facts: Sequence[tuple[str, object]
     )
 
 
-def without_replaced(encoder: QueryEncoder, query: str, added: Sequence[AddedTerm]) -> str:
-    """Return a query with spaces in place of the words that added terms replace."""
-    if not added or not isinstance(encoder, WeightedQueryEncoder):
-        return query
-    from termwise.engine.subwords import SimilarPieces
-
-    return (
-        encoder.similar.without_replaced(query, added)
-        if isinstance(encoder.similar, SimilarPieces)
-        else query
-    )
-
-
-def added_terms(encoder: QueryEncoder, query: str) -> list[AddedTerm]:
-    """Return the terms that an encoder adds to a query for mistyped or unfinished words."""
-    if not isinstance(encoder, WeightedQueryEncoder) or encoder.similar is None:
-        return []
-    return encoder.similar.added_to(query, fuzzy=encoder.fuzzy, prefix=encoder.prefix)
+def added_terms(encoder: QueryEncoder, query: str) -> AddedTerms:
+    """Return the terms that an encoder adds to a query for mistyped or unfinished words, and synonyms."""
+    if not isinstance(encoder, WeightedQueryEncoder):
+        return _NONE
+    added = _NONE if encoder.synonyms is None else encoder.synonyms.added_to(query)
+    similar = encoder.similar
+    if similar is None:
+        return added
+    found = similar.added_to(query, fuzzy=encoder.fuzzy, prefix=encoder.prefix)
+    terms = [each for each in found if each.origin == "prefix" or not added.are_known(each.spans)]
+    replaced = {span for each in terms for span in each.spans} if similar.replaces else set()
+    return AddedTerms((*added.terms, *terms), added.replaced | replaced)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +160,8 @@ class WeightedQueryEncoder:
         Whether to add terms of similar spelling, and terms that begin with the last word.
     example : int or None
         Position of the document whose text is the query, if any.
+    synonyms : SynonymTerms or None
+        Look-up of synonyms.
     """
 
     encoder: QueryEncoder
@@ -170,6 +171,7 @@ class WeightedQueryEncoder:
     fuzzy: bool = False
     prefix: bool = False
     example: int | None = None
+    synonyms: SynonymTerms | None = None
 
     @property
     def analyzer(self) -> Analyzer:
@@ -179,7 +181,7 @@ class WeightedQueryEncoder:
     def encode_query(self, query: str) -> TermWeights:
         """Return one row over the vocabulary of the index."""
         added = added_terms(self, query)
-        row = self.encoder.encode_query(without_replaced(self, query, added))
+        row = self.encoder.encode_query(added.without_replaced(query))
         terms, values = row.row(0)
         background = self.index.vocabulary.background
         if background is not None and len(terms) and int(terms[-1]) == background:
@@ -188,11 +190,16 @@ class WeightedQueryEncoder:
         if query_weighting_of(self.index) == "log-counts" and self.settings.counts != "raw":
             counts = np.rint(np.exp(counts - 1.0))
         weights = self._of_counts(counts)
-        if added:
-            numbers = np.array([each.similar.number for each in added], dtype=np.int32)
+        if added.terms:
+            numbers = np.array([each.number for each in added.terms], dtype=np.int32)
+            of_typed, of_added = weights, self._of_added(added.terms)
             terms, places = np.unique(np.concatenate([terms, numbers]), return_inverse=True)
-            of_typed, weights = weights, np.zeros(len(terms))
-            np.add.at(weights, places, np.concatenate([of_typed, self._of_added(added)]))
+            weights = np.zeros(len(terms))
+            weights[places[: len(of_typed)]] = of_typed
+            places = places[len(of_typed) :]
+            summed = np.array([each.origin != "synonym" for each in added.terms])
+            np.add.at(weights, places[summed], of_added[summed])
+            np.maximum.at(weights, places[~summed], of_added[~summed])
         weights = self._of_frequencies(terms, weights)
         kept = weights > 0
         terms, weights = terms[kept], weights[kept]
@@ -210,11 +217,11 @@ class WeightedQueryEncoder:
         return counts
 
     def _of_added(self, added: Sequence[AddedTerm]) -> npt.NDArray[np.float64]:
-        """Return the weights of added terms: their shares of the weight that the typed word would have."""
+        """Return the weights of added terms: their shares of the weight that they would have if typed."""
         shares = np.array([each.share for each in added])
         weighting = query_weighting_of(self.index)
         if weighting == "idf":
-            return shares * self.index.query_weights[[each.similar.number for each in added]]
+            return shares * self.index.query_weights[[each.number for each in added]]
         if weighting == "occurrences":
             return shares
         counts = self._of_counts(np.array([float(len(each.spans)) for each in added]))

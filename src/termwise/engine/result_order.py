@@ -1,7 +1,7 @@
 """Order of the results of a search: by score or by attributes, and at most n results for each value of a field.
 
-Both are exact. Sorting takes all documents that match, not the best ones by score. Collapsing takes more and more of
-the first documents until enough of them are kept.
+Pinned documents come before all others, and count for their values. Sorting takes all documents that match, not the
+best ones by score. Collapsing takes more and more of the first documents until enough of them are kept. Both are exact.
 """
 
 from __future__ import annotations
@@ -86,19 +86,28 @@ class ResultOrder:
         return cls(tuple(keys), collapse, collapse_size)
 
     def ranking(
-        self, index: Index, best: Best, k: int, query_id: str, names: Mapping[int, str] | None = None
+        self,
+        index: Index,
+        best: Best,
+        k: int,
+        query_id: str,
+        names: Mapping[int, str] | None = None,
+        pinned: RankedOrdinals | None = None,
     ) -> Ranking:
         """Return the first `k` results of a search; `best` finds the best documents by score.
 
         `names` are the identifiers of documents by position, if they are known; those of the index are read otherwise.
         """
         first = self._sorted(index, best) if self.keys else best
+        if pinned is not None:
+            first = _after(pinned, first)
         ordinals, scores = first(k) if self.collapse is None else self._collapsed(index, first, k)
         sorted_by = ",".join(
             name if name == SCORE else f"{'-' * descending}{name}" for name, descending in self.keys
         )
         doc_ids = index.doc_ids(ordinals) if names is None else map(names.__getitem__, ordinals.tolist())
-        return Ranking(tuple(doc_ids), scores, query_id, sorted_by)
+        first_results = 0 if pinned is None else int(np.isin(ordinals, pinned[0]).sum())
+        return Ranking(tuple(doc_ids), scores, query_id, sorted_by, first_results)
 
     def _sorted(self, index: Index, best: Best) -> Best:
         ordinals, scores = best(max(1, len(index)))
@@ -205,6 +214,18 @@ def _column(
     if descending:
         keys = np.negative(keys) if keys.dtype.kind == "f" else np.invert(keys)  # which has no overflow
     return keys, ~present
+
+
+def _after(pinned: RankedOrdinals, first: Best) -> Best:
+    """Return the function that finds the best documents, with pinned ones before them."""
+
+    def with_pinned(k: int) -> RankedOrdinals:
+        ordinals, scores = first(k)
+        others = ~np.isin(ordinals, pinned[0])
+        ordinals = np.concatenate([pinned[0], ordinals[others]])[:k]
+        return ordinals, np.concatenate([pinned[1], scores[others]])[:k]
+
+    return with_pinned
 
 
 def _first_of_values(index: Index, field: str, ordinals: Ordinals, size: int) -> Places:

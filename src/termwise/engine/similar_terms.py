@@ -26,12 +26,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.budget import spend
+from termwise.engine.added_terms import AddedTerm, Span
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage
 from termwise.fast_dataclass import dataclass
@@ -89,27 +90,6 @@ class SimilarTerm:
     documents: int
 
 
-@dataclass(frozen=True)
-class AddedTerm:
-    """Term that is added to a query for one of its words.
-
-    Attributes
-    ----------
-    similar : SimilarTerm
-    origin : {"fuzzy", "prefix"}
-        Whether its spelling is similar, or it begins with the last word of the query.
-    share : float
-        Its part of the weight of the word. The shares of the terms of a word sum to 1 at most.
-    spans : tuple of (int, int)
-        Positions of the word in the query.
-    """
-
-    similar: SimilarTerm
-    origin: Literal["fuzzy", "prefix"]
-    share: float
-    spans: tuple[tuple[int, int], ...]
-
-
 def most_edits(word: str) -> int:
     """Return the largest distance of a similar term: 0, or 1 from four characters on, or 2 from six to `LONGEST`.
 
@@ -153,6 +133,8 @@ class SimilarTerms:
         Returns whether a word is spelt correctly although no document has it. Such a word has no similar terms.
     """
 
+    replaces: ClassVar[bool] = False  # words with added terms
+
     def __init__(
         self, index: Index, analyzer: Analyzer, *, is_word: Callable[[str], bool] = lambda word: False
     ) -> None:
@@ -174,9 +156,7 @@ class SimilarTerms:
         number = self.index.vocabulary.number(term)
         return 0 if number is None else int(self.index.document_frequencies[number])
 
-    def missing(
-        self, words: Mapping[str, tuple[tuple[int, int], ...]]
-    ) -> list[tuple[str, tuple[tuple[int, int], ...]]]:
+    def missing(self, words: Mapping[str, tuple[Span, ...]]) -> list[tuple[str, tuple[Span, ...]]]:
         """Return the first `MOST_WORDS` words of a text that no document has, with their places in the text."""
         missing = ((token, spans) for token, spans in words.items() if not self.documents(token))
         return list(islice(missing, MOST_WORDS))
@@ -384,7 +364,7 @@ class SimilarTerms:
             completed = self.starting_with(_beginning(token, query[start:]), without=token)
             total = self.documents(token) + sum(term.documents for term in completed)
             span = (start, len(query))
-            added += [AddedTerm(term, "prefix", term.documents / total, (span,)) for term in completed]
+            added += [_added(term, "prefix", term.documents / total, (span,)) for term in completed]
             if completed:
                 words.pop(token, None)
         if fuzzy:
@@ -393,7 +373,7 @@ class SimilarTerms:
                 similar = self.nearest(token, typed)
                 total = sum(term.documents for term in similar)
                 added += [
-                    AddedTerm(term, "fuzzy", (1 - term.distance / len(typed)) * term.documents / total, spans)
+                    _added(term, "fuzzy", (1 - term.distance / len(typed)) * term.documents / total, spans)
                     for term in similar
                 ]
         return added
@@ -414,6 +394,12 @@ class SimilarTerms:
     @cached_property
     def _characters(self) -> _CharacterSets:
         return _CharacterSets.of(self.index)
+
+
+def _added(
+    term: SimilarTerm, origin: Literal["fuzzy", "prefix"], share: float, spans: tuple[Span, ...]
+) -> AddedTerm:
+    return AddedTerm(term.term, term.number, term.word, origin, share, spans)
 
 
 @dataclass(frozen=True, eq=False)

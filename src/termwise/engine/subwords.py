@@ -14,10 +14,11 @@ the other part of a mixture:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar
 
-from termwise.engine.similar_terms import AddedTerm, SimilarTerms
+from termwise.engine.added_terms import AddedTerm
+from termwise.engine.similar_terms import SimilarTerms
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.text.analyzer import Analyzer, unknown_token
@@ -36,6 +37,11 @@ class WordsInPieces:
 
     index: Index
     analyzer: Analyzer
+
+    def of(self, text: str) -> list[tuple[str, int]]:
+        """Return the tokens of a text that can contribute to a score, with their numbers."""
+        found = ((token, self.index.vocabulary.number(token)) for token in self.analyzer.tokens(text))
+        return [(token, number) for token, number in found if number is not None and self.knows(token)]
 
     def has(self, word: str) -> bool:
         """Return whether a word is one piece that can contribute to a score."""
@@ -59,27 +65,19 @@ class SimilarPieces:
         The index of pieces.
     """
 
+    replaces: ClassVar[bool] = True  # words with added terms
+
     similar: SimilarTerms
     pieces: WordsInPieces
 
     def added_to(self, query: str, *, fuzzy: bool, prefix: bool) -> list[AddedTerm]:
         """Return the pieces of the words that `SimilarTerms.added_to` adds for mistyped words."""
-        vocabulary = self.pieces.index.vocabulary
-        added = []
-        for each in self.similar.added_to(query, fuzzy=fuzzy, prefix=prefix):
-            if each.origin == "fuzzy":
-                for token in self.pieces.analyzer.tokens(each.similar.word):
-                    number = vocabulary.number(token)
-                    if number is not None and self.pieces.knows(token):
-                        added.append(replace(each, similar=replace(each.similar, term=token, number=number)))
-        return added
-
-    def without_replaced(self, query: str, added: Sequence[AddedTerm]) -> str:
-        """Return a query with spaces in place of the words that are replaced."""
-        characters = list(query)
-        for start, end in {span for each in added for span in each.spans}:
-            characters[start:end] = " " * (end - start)
-        return "".join(characters)
+        return [
+            replace(each, term=token, number=number)
+            for each in self.similar.added_to(query, fuzzy=fuzzy, prefix=prefix)
+            if each.origin == "fuzzy"
+            for token, number in self.pieces.of(each.word)
+        ]
 
 
 def is_known(index: Index, token: str) -> bool:

@@ -4,6 +4,9 @@ A text contains a word or phrase if the tokens of the phrase are adjacent in the
 No phrase crosses the border of two fields, such as that of a title and the text after it. Indexes that were written
 before stored texts had borders know them only if their fields have weights.
 
+With synonyms (`termwise.engine.synonyms`), a text also contains a required word or phrase if it has synonyms in place
+of its words; in an index without texts, a synonym of several words is left out. Excluded words have no synonyms.
+
 Words that the analyzer removes are skipped in both, so their number and place does not matter: with a stop list that
 has "of" and "in", the phrase "bank of england" is in "bank in England" and in "Bank England". Lucene counts the removed
 words, but not which ones they are, so that "bank of england" is in "bank central england" there.
@@ -16,9 +19,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from functools import cached_property
-from typing import final
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, reduce
+from itertools import chain
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +35,9 @@ from termwise.index import Index
 from termwise.index.encoder_description import FUSION
 from termwise.index.field_texts import unpack
 from termwise.text.analyzer import Analyzer, unknown_token
+
+if TYPE_CHECKING:
+    from termwise.engine.synonyms import SynonymMatcher
 
 Words = str | Sequence[str]
 """A word or phrase, or several."""
@@ -136,6 +143,13 @@ class TextReader:
         edges = _edges(text, analysis.spans, 0, last) if self._has_pieces else (0, 0)
         return Phrase(text, analysis.tokens, edges)
 
+    def _is_in_postings(self, phrase: Phrase) -> bool:
+        return self.postings_are_words and not self._has_pieces and len(phrase.tokens) == 1
+
+    def can_decide(self, phrase: Phrase) -> bool:
+        """Return whether postings, or stored texts, show which documents contain a phrase."""
+        return self._is_in_postings(phrase) or self._texts.stores_text
+
     def verdicts(self, phrase: Phrase) -> Verdicts:
         """Return what is known about a phrase; `read` adds to it.
 
@@ -151,8 +165,8 @@ class TextReader:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
-        decided = self.postings_are_words and not self._has_pieces and len(phrase.tokens) == 1
-        if not decided and not self._texts.stores_text:
+        decided = self._is_in_postings(phrase)
+        if not self.can_decide(phrase):
             raise ParameterError(
                 "the index keeps no texts, which show whether a document contains this",
                 facts=[
@@ -228,18 +242,24 @@ class TextConditions:
     Attributes
     ----------
     reader : TextReader
-    required, excluded : tuple of (Phrase, Verdicts)
+    required : tuple of tuple of (Phrase, Verdicts)
+        For each, the phrase, and those with synonyms in place of its words: texts contain one of them.
+    excluded : tuple of (Phrase, Verdicts)
     """
 
     reader: TextReader
-    required: tuple[tuple[Phrase, Verdicts], ...]
+    required: tuple[tuple[tuple[Phrase, Verdicts], ...], ...]
     excluded: tuple[tuple[Phrase, Verdicts], ...]
 
     @classmethod
     def of(
-        cls, reader: TextReader, required: Sequence[str], excluded: Sequence[str]
+        cls,
+        reader: TextReader,
+        required: Sequence[str],
+        excluded: Sequence[str],
+        synonyms: SynonymMatcher | None = None,
     ) -> TextConditions | None:
-        """Analyse words and phrases; None if there are none.
+        """Analyse words and phrases; None if there are none. Required ones may have synonyms.
 
         Raises
         ------
@@ -249,22 +269,29 @@ class TextConditions:
         if not required and not excluded:
             return None
 
-        def known(texts: Sequence[str]) -> tuple[tuple[Phrase, Verdicts], ...]:
-            analysed = dict.fromkeys(map(reader.phrase, texts))
-            return tuple((phrase, reader.verdicts(phrase)) for phrase in analysed)
+        def known(phrase: Phrase) -> tuple[Phrase, Verdicts]:
+            return phrase, reader.verdicts(phrase)
 
-        return cls(reader, known(required), known(excluded))
+        def forms(phrase: Phrase) -> tuple[tuple[Phrase, Verdicts], ...]:
+            others = [] if synonyms is None else map(reader.phrase, synonyms.forms(phrase.text)[1:])
+            return tuple(map(known, (phrase, *filter(reader.can_decide, others))))
+
+        return cls(
+            reader,
+            tuple(map(forms, dict.fromkeys(map(reader.phrase, required)))),
+            tuple(map(known, dict.fromkeys(map(reader.phrase, excluded)))),
+        )
 
     def possible(self, where: Where = slice(None)) -> npt.NDArray[np.bool_]:
         """Return which of the selected documents, by default all, may still fulfil the conditions."""
-        kept = [verdicts[where] != LACKING for _, verdicts in self.required]
+        kept = [_any(verdicts[where] != LACKING for _, verdicts in forms) for forms in self.required]
         kept += [verdicts[where] != CONTAINED for _, verdicts in self.excluded]
         possible: npt.NDArray[np.bool_] = np.logical_and.reduce(kept)
         return possible
 
     def proved(self, where: Where = slice(None)) -> npt.NDArray[np.bool_]:
         """Return which documents, all by default, are known to fulfil all conditions."""
-        kept = [verdicts[where] == CONTAINED for _, verdicts in self.required]
+        kept = [_any(verdicts[where] == CONTAINED for _, verdicts in forms) for forms in self.required]
         kept += [verdicts[where] == LACKING for _, verdicts in self.excluded]
         proved: npt.NDArray[np.bool_] = np.logical_and.reduce(kept)
         return proved
@@ -277,7 +304,7 @@ class TextConditions:
         CorruptIndexError
             If a text is damaged.
         """
-        self.reader.read(ordinals[self.possible(ordinals)], self._both)
+        self.reader.read(ordinals[self.possible(ordinals) & ~self.proved(ordinals)], self._both)
         return self.proved(ordinals)
 
     def first_fulfilled(self, ordinals: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int64]:
@@ -296,13 +323,18 @@ class TextConditions:
     ) -> Iterator[tuple[Phrase, bool, npt.NDArray[np.bool_]]]:
         """Yield each phrase, whether it is excluded, and which documents contain it."""
         self.reader.read(ordinals, self._both)
-        for pairs, excluded in ((self.required, False), (self.excluded, True)):
-            for phrase, verdicts in pairs:
-                yield phrase, excluded, verdicts[ordinals] == CONTAINED
+        for forms in self.required:
+            yield forms[0][0], False, _any(verdicts[ordinals] == CONTAINED for _, verdicts in forms)
+        for phrase, verdicts in self.excluded:
+            yield phrase, True, verdicts[ordinals] == CONTAINED
 
     @property
     def _both(self) -> tuple[tuple[Phrase, Verdicts], ...]:
-        return self.required + self.excluded
+        return tuple(chain(*self.required, self.excluded))
+
+
+def _any(masks: Iterable[npt.NDArray[np.bool_]]) -> npt.NDArray[np.bool_]:
+    return reduce(np.logical_or, masks)
 
 
 def _places(tokens: list[str], phrase: list[str]) -> Iterator[int]:

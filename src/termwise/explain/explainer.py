@@ -11,7 +11,7 @@ import numpy.typing as npt
 from termwise.budget import spend
 from termwise.engine.dense_retrieval import BestWindow, best_window
 from termwise.engine.query_encoder import QueryEncoder
-from termwise.engine.query_settings import added_terms, without_replaced
+from termwise.engine.query_settings import added_terms
 from termwise.engine.query_vector import QueryVector
 from termwise.engine.retrieval import RankedOrdinals, best_chunks
 from termwise.engine.subwords import is_known
@@ -47,21 +47,23 @@ def explain(
     `texts_of` is an index that stores the texts of the documents, if this one does not.
     """
     of_encoder = added_terms(encoder, query)
-    query_spans = encoder.analyzer.analyze(without_replaced(encoder, query, of_encoder)).spans_by_token()
+    query_spans = encoder.analyzer.analyze(of_encoder.without_replaced(query)).spans_by_token()
     without_pieces = unknown_token(encoder.analyzer)
     unknown = {
         span
         for token, spans in query_spans.items()
         if token == without_pieces or not is_known(index, token)
         for span in spans
-    }
+    } | of_encoder.replaced
     added: dict[str, Origin] = {}
-    for each in of_encoder:
-        term = each.similar.term
+    for each in of_encoder.terms:
+        term = each.term
+        unknown.difference_update(each.spans)
         if term not in query_spans or term in added:
             added[term] = each.origin
+        elif each.origin == "synonym":
+            continue  # the term is typed
         query_spans[term] = tuple(sorted({*query_spans.get(term, ()), *each.spans}))
-        unknown.difference_update(each.spans)
     explanations = []
     chunks, scores, _ = best_chunks(index, vector, ordinals)
     texts = DocumentText.read(texts_of or index, ordinals)

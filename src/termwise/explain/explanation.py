@@ -16,6 +16,7 @@ Origin = Literal[
     "exact",
     "fuzzy",
     "prefix",
+    "synonym",
     "piece",
     "expansion",
     "translation",
@@ -28,11 +29,11 @@ Origin = Literal[
     "unknown",
 ]
 """Origin of a contribution: an exact match, a term of similar spelling that was added to the query for a word that the
-index lacks, a term that begins with the last word of the query, a piece of a word that occurs only in other words, an
-expansion of the document by a model, a translation of other words, the product of the vectors of a word and of a text
-without it, the document bias, the smallest score of the candidates in place of that of a document without a vector, the
-product of the vectors of the first documents and of a text, a boost by an attribute of the document, a term that is
-absent from the document, or unknown because the text is not stored."""
+index lacks, a term that begins with the last word of the query, a synonym of words of the query, a piece of a word that
+occurs only in other words, an expansion of the document by a model, a translation of other words, the product of the
+vectors of a word and of a text without it, the document bias, the smallest score of the candidates in place of that of
+a document without a vector, the product of the vectors of the first documents and of a text, a boost by an attribute of
+the document, a term that is absent from the document, or unknown because the text is not stored."""
 
 
 @dataclass(frozen=True)
@@ -222,6 +223,8 @@ class Explanation:
         Whether the mean of each term over the candidates is subtracted from its contribution.
     conditions : tuple of TextCondition
         Words and phrases of the search that results must contain or must not contain.
+    pinned : str
+        Query of the rule that puts the document before others; empty without one. It does not change the score.
     """
 
     query: str
@@ -240,6 +243,7 @@ class Explanation:
     index: str = ""
     centred: bool = False
     conditions: tuple[TextCondition, ...] = ()
+    pinned: str = ""
 
     @property
     def field_scores(self) -> dict[str, float]:

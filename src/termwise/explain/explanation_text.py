@@ -30,6 +30,7 @@ ORIGINS = {
     "exact": "the word itself",
     "fuzzy": "a word of similar spelling; the index lacks that of the query",
     "prefix": "a word that begins with the last one of the query",
+    "synonym": "a synonym of words of the query",
     "piece": "only a piece of the word, in another word",
     "expansion": "this form is not in the text; added by the model",
     "translation": "translated from other words of the text",
@@ -46,8 +47,8 @@ ORIGINS = {
 NOT_TERMS = frozenset({"background", "empty", "feedback", "boost"})
 """Origins of contributions that do not belong to a term of the query."""
 
-RESEMBLING = frozenset({"fuzzy", "prefix"})
-"""Origins of terms that were added to the query, because they resemble one of its words."""
+RESEMBLING = frozenset({"fuzzy", "prefix", "synonym"})
+"""Origins of terms that were added to the query, because they resemble one of its words or are its synonyms."""
 
 ADDED = "added by the model, not in the text"
 """Description of words that no part of the text has."""
@@ -66,6 +67,9 @@ NOTEWORTHY = 0.05
 
 SMALL_SHARE = 0.05
 """Small contributions, which are shown as one line, have at most this share of the sum of absolute values together."""
+
+PINNED = "pinned by the rule for"
+"""Description of a document that a rule puts before others; the query of the rule follows."""
 
 REQUIRED, EXCLUDED = "in the text, as required", "not in the text, as required"
 
@@ -646,6 +650,7 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
         part for _, part in terms if part.weight == 0 and (part.part, part.query_spans) not in weighted
     ]
     words_by_reason = {
+        PINNED: [explanation.pinned] if explanation.pinned else [],
         **_conditions(explanation),
         ADDED: _named(added, explanation),
         NEGATIVE: _lowering_words(negative, explanation),
@@ -678,7 +683,7 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
 
 
 def condition_text(explanation: Explanation) -> str:
-    """Return the conditions on the text that a document fulfils, on one line.
+    """Return the rule that pins a document, and the conditions on the text that it fulfils, on one line.
 
     Examples
     --------
@@ -687,10 +692,10 @@ def condition_text(explanation: Explanation) -> str:
     >>> condition_text(Explanation("lava", "d1", 1.0, 0.0, (), (), None, conditions=conditions))
     'in the text, as required: "molten rock" · not in the text, as required: film'
     """
-    named = _conditions(explanation)
+    named = {PINNED: [explanation.pinned] if explanation.pinned else [], **_conditions(explanation)}
     return " · ".join(
         f"{reason}: {', '.join(map(legible_line, named[reason]))}"
-        for reason in (REQUIRED, EXCLUDED)
+        for reason in (PINNED, REQUIRED, EXCLUDED)
         if named[reason]
     )
 

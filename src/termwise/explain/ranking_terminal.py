@@ -135,6 +135,7 @@ def _ranking_lines(
             (f"{position + 1:>{rank_width},}", "dim"),
             f"  {score:>{score_width}}  ",
             (legible_line(doc_id), "bold"),
+            ("  pinned" if position < ranking.pinned else "", "dim"),
         )
         yield from head.folded(columns)
         below: list[StyledLine] = []

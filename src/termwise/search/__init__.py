@@ -7,6 +7,7 @@ from termwise.lazy_names import lazy_names
 if TYPE_CHECKING:
     from termwise.engine.boosts import Boost
     from termwise.engine.feedback import Feedback
+    from termwise.engine.synonyms import Synonyms
     from termwise.search.hits import Hit
     from termwise.search.opening import verify
     from termwise.search.parts import Part
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
         QueryLikelihoods,
         StoredQueryVectors,
     )
+    from termwise.search.query_rules import QueryRule
     from termwise.search.query_syntax import ParsedQuery, parse_query
     from termwise.search.relevance import Relevance
     from termwise.search.request import Search
@@ -34,7 +36,7 @@ else:
             "parts": "Part",
             "query_document_likelihood": "QueryDocumentLikelihood QueryLikelihoods StoredQueryVectors",
             "query_syntax": "ParsedQuery parse_query",
-            "relevance": "Boost Relevance",
+            "relevance": "Boost QueryRule Relevance Synonyms",
             "request": "Search",
             "results": "Results",
             "searcher": "Searcher",
@@ -54,6 +56,7 @@ __all__ = [
     "Part",
     "QueryDocumentLikelihood",
     "QueryLikelihoods",
+    "QueryRule",
     "Relevance",
     "Results",
     "Search",
@@ -62,6 +65,7 @@ __all__ = [
     "Snippet",
     "StoredQueryVectors",
     "Suggestion",
+    "Synonyms",
     "TimedRun",
     "TranslationScorer",
     "parse_query",

@@ -21,12 +21,15 @@ class Hit(NamedTuple):
         Without missing values; dates are `datetime` in UTC.
     text : str or None
         None if the index stores no texts, or they were not asked for.
+    pinned : bool
+        Whether a rule for the query has put the document before others.
     """
 
     doc_id: str
     score: float
     attributes: dict[str, AttributeValue]
     text: str | None
+    pinned: bool = False
 
 
 def hits_of(backend: Backend, ranking: Ranking, show: Sequence[str] | None, texts: bool) -> list[Hit]:
@@ -37,15 +40,18 @@ def hits_of(backend: Backend, ranking: Ranking, show: Sequence[str] | None, text
         check_names("show", show)
         for name in show:
             attributes.schema.check_name(name)
-    scored = zip(ranking.doc_ids, ranking.scores.tolist(), strict=True)
+    pinned = [rank < ranking.pinned for rank in range(len(ranking))]
+    scored = zip(ranking.doc_ids, ranking.scores.tolist(), pinned, strict=True)
     if not texts and not attributes.schema:
-        return [Hit(doc_id, score, {}, None) for doc_id, score in scored]  # there is nothing to read
+        return [
+            Hit(doc_id, score, {}, None, first) for doc_id, score, first in scored
+        ]  # there is nothing to read
     ordinals = find_documents(backend, ranking.doc_ids)
     values = attributes.attributes(ordinals, show)
     if show is not None:
         values = [{name: each[name] for name in show if name in each} for each in values]
     found = backend.index.document_texts(ordinals) if texts else [None] * len(ordinals)
     return [
-        Hit(doc_id, score, shown, text)
-        for (doc_id, score), shown, text in zip(scored, values, found, strict=True)
+        Hit(doc_id, score, shown, text, first)
+        for (doc_id, score, first), shown, text in zip(scored, values, found, strict=True)
     ]

@@ -283,13 +283,15 @@ class Mixture:
     def _encoder(
         self, backend: SingleIndex, whole: SingleIndex | None, search: Search, example: int | None
     ) -> QueryEncoder:
-        """Return the encoder of a part. For a fuzzy search, parts of pieces read the similar words of `whole`."""
-        if backend.similar_terms is not None or not search.fuzzy:
+        """Return the encoder of a part. Parts of pieces read the similar words and the synonyms that `whole` finds."""
+        if backend.similar_terms is not None or whole is None:
             return backend.weighted_encoder(search, example)
-        assert whole is not None, "a part has whole words"
+        words = whole.encoder.analyzer
+        if not search.fuzzy:
+            return backend.weighted_encoder(search, example, words=words)
         assert whole.similar_terms is not None, "a part has whole words"
         pieces = WordsInPieces(backend.index, backend.encoder.analyzer)
-        return backend.weighted_encoder(search, example, SimilarPieces(whole.similar_terms, pieces))
+        return backend.weighted_encoder(search, example, SimilarPieces(whole.similar_terms, pieces), words)
 
     def allowed(self, found: AllowedDocuments | None) -> Allowed:
         """Return the allowed documents in each part."""

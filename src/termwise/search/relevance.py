@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
-from functools import partial
+from dataclasses import field, fields
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from termwise.display.safe_text import shown
 from termwise.engine.boosts import Boost
+from termwise.engine.synonyms import Synonyms
 from termwise.errors import MalformedRecordError, ParameterError, UnknownNameError
 from termwise.fast_dataclass import dataclass
+from termwise.search.query_rules import MOST_RULES, QueryRule, QueryRules
 from termwise.storage.json_or_toml import read_json_or_toml
-from termwise.validation import check, check_path
+from termwise.text import Analyzer
+from termwise.validation import check, check_names, check_path
 
 MOST_BYTES = 16 << 20
 """Largest relevance file."""
@@ -24,29 +27,43 @@ MOST_BOOSTS = 100
 
 Facts = list[tuple[str, object]]
 
+Record = TypeVar("Record")
+
 
 @final
 @dataclass(frozen=True)
 class Relevance:
-    """Relevance of documents beyond their texts: boosts by attributes.
+    """Relevance of documents beyond their texts: boosts by attributes, synonyms, and rules for queries.
 
     Parameters
     ----------
     boosts : sequence of Boost, optional
         Attributes that change the scores of documents.
+    synonyms : Synonyms, optional
+        Words to search for together with, or in place of, those of a query; see `termwise.engine.synonyms`.
+    rules : sequence of QueryRule, optional
+        Documents that come first, and documents that are no results, for some queries. See
+        `termwise.search.query_rules`.
+    files : tuple of Path, optional
+        Files that it was read from.
 
     Raises
     ------
     ParameterError
-        If an element has another type, or there are more than `MOST_BOOSTS`.
+        If an element has another type, or there are more than `MOST_BOOSTS`, or `MOST_RULES`.
 
     Examples
     --------
     >>> Relevance.of({"boosts": [{"attribute": "sold", "weight": 2, "saturation": 100}]}).boosts[0].saturation
     100
+    >>> Relevance.of({"synonyms": ["sofa, couch"], "rules": [{"query": "sofa", "pin": ["p1"]}]}).rules[0].pin
+    ('p1',)
     """
 
     boosts: tuple[Boost, ...] = ()
+    synonyms: Synonyms = Synonyms()
+    rules: tuple[QueryRule, ...] = ()
+    files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         holds = isinstance(self.boosts, list | tuple) and all(isinstance(each, Boost) for each in self.boosts)
@@ -54,6 +71,25 @@ class Relevance:
             "boosts", self.boosts, holds and len(self.boosts) <= MOST_BOOSTS, f"at most {MOST_BOOSTS} Boost"
         )
         object.__setattr__(self, "boosts", tuple(self.boosts))
+        check("synonyms", self.synonyms, isinstance(self.synonyms, Synonyms), "Synonyms")
+        holds = isinstance(self.rules, list | tuple) and all(
+            isinstance(each, QueryRule) for each in self.rules
+        )
+        check(
+            "rules", self.rules, holds and len(self.rules) <= MOST_RULES, f"at most {MOST_RULES:,} QueryRule"
+        )
+        object.__setattr__(self, "rules", tuple(self.rules))
+
+    @cached_property
+    def query_rules(self) -> QueryRules:
+        """The rules, to look up queries."""
+        return QueryRules(self.rules)
+
+    def prepare(self, analyzers: Iterable[Analyzer]) -> None:
+        """Analyse synonyms and rules, which takes seconds for the largest files, so that no search has to."""
+        for analyzer in analyzers:
+            self.synonyms.matcher(analyzer)
+            self.query_rules.prepare(analyzer)
 
     @classmethod
     def read(cls, path: str | Path) -> Relevance:
@@ -62,14 +98,16 @@ class Relevance:
         Parameters
         ----------
         path : str or Path
-            File that ends in ``.toml`` or ``.json``, with a list ``boosts`` of tables with the parameters of `Boost`.
+            File that ends in ``.toml`` or ``.json``, with lists ``boosts`` and ``rules`` of tables with the parameters
+            of `Boost` and `QueryRule`, and either ``synonyms``, a list of lines, or ``synonyms_file``, the path of a
+            file of lines from the folder of this file.
 
         Raises
         ------
         MissingFileError
             If the file cannot be read.
         MalformedRecordError
-            If it is not valid TOML or JSON.
+            If it is not valid TOML or JSON, or a line of synonyms has another form.
         ParameterError, UnknownNameError
             See `of`; the errors name the file.
 
@@ -93,9 +131,10 @@ class Relevance:
         Parameters
         ----------
         body : mapping
-            ``boosts``: a list of mappings with the parameters of `Boost`.
+            ``boosts`` and ``rules``: lists of mappings with the parameters of `Boost` and `QueryRule`. ``synonyms``: a
+            list of lines.
         file : Path, optional
-            File that errors name.
+            File that it was read from. Without one, ``synonyms_file`` is unknown.
 
         Raises
         ------
@@ -105,16 +144,25 @@ class Relevance:
             If a value has another type or is out of its range; the error names its key.
         """
         where: Facts = [] if file is None else [("file", file)]
-        checked = _table(body, ("boosts",), "relevance", where)
-        given = checked.get("boosts", [])
-        if not isinstance(given, list | tuple):
-            raise ParameterError(
-                "a key of a relevance file has another type",
-                facts=[*where, ("key", "boosts"), ("given", shown(given)), ("expected", "a list of tables")],
-            )
-        boosts = [_boost(each, f"boosts[{number}]", where) for number, each in enumerate(given)]
+        known = ("boosts", "synonyms", "rules", *(() if file is None else ("synonyms_file",)))
+        checked = _table(body, known, "relevance", where)
+        boosts = _records(Boost, "boosts", ("attribute", "weight"), checked, where)
+        rules = _records(QueryRule, "rules", ("query",), checked, where)
+        files: tuple[Path, ...] = () if file is None else (file,)
+        lines = _list("synonyms", checked, "a list of lines", where)
+        if "synonyms_file" in checked:
+            assert file is not None, "the key is unknown without a file"
+            with _naming([*where, ("key", "synonyms_file")]):
+                check("synonyms_file", lines, not lines, "no synonyms beside it")
+                check_path("synonyms_file", checked["synonyms_file"])
+                files = (*files, file.parent / checked["synonyms_file"])
+                synonyms = Synonyms.read(files[-1])
+        else:
+            with _naming([*where, ("key", "synonyms")]):
+                check_names("synonyms", lines)
+            synonyms = Synonyms.parse(lines, file or "synonyms", unit="element of synonyms")
         with _naming(where):
-            return cls(tuple(boosts))
+            return cls(tuple(boosts), synonyms, tuple(rules), files)
 
 
 def read_body(file: Path) -> object:
@@ -122,16 +170,33 @@ def read_body(file: Path) -> object:
     return read_json_or_toml(file, "relevance", MOST_BYTES, partial(_malformed, file))
 
 
-def _boost(given: object, key: str, where: Facts) -> Boost:
-    table = _table(given, [field.name for field in fields(Boost)], key, where)
-    missing = [name for name in ("attribute", "weight") if name not in table]
-    if missing:
+def _list(key: str, table: Mapping[str, Any], expected: str, where: Facts) -> Sequence[Any]:
+    given = table.get(key, [])
+    if not isinstance(given, list | tuple):
         raise ParameterError(
-            "a boost has an attribute and a weight",
-            facts=[*where, ("key", key), ("missing", ", ".join(missing))],
+            "a key of a relevance file has another type",
+            facts=[*where, ("key", key), ("given", shown(given)), ("expected", expected)],
         )
-    with _naming([*where, ("key", key)]):
-        return Boost(**table)
+    return given
+
+
+def _records(
+    kind: Callable[..., Record], name: str, required: Sequence[str], body: Mapping[str, Any], where: Facts
+) -> list[Record]:
+    """Return the records of a kind in a list of tables."""
+    records = []
+    for number, given in enumerate(_list(name, body, "a list of tables", where)):
+        key = f"{name}[{number}]"
+        table = _table(given, [each.name for each in fields(kind)], key, where)  # type: ignore[arg-type]
+        missing = [each for each in required if each not in table]
+        if missing:
+            raise ParameterError(
+                f"a table of {name} has {' and '.join(required)}",
+                facts=[*where, ("key", key), ("missing", ", ".join(missing))],
+            )
+        with _naming([*where, ("key", key)]):
+            records.append(kind(**table))
+    return records
 
 
 @contextmanager
@@ -139,8 +204,8 @@ def _naming(where: Facts) -> Iterator[None]:
     """Add the file and the key to errors."""
     try:
         yield
-    except ParameterError as error:
-        raise ParameterError(error.message, facts=[*where, *error.facts], fixes=error.fixes) from None
+    except (ParameterError, UnknownNameError) as error:
+        raise type(error)(error.message, facts=[*where, *error.facts], fixes=error.fixes) from None
 
 
 def _malformed(file: Path, expected: str, seen: str) -> MalformedRecordError:

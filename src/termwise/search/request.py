@@ -17,6 +17,7 @@ from termwise.validation import check, check_flag, check_names, is_integer
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
+    from termwise.engine.synonyms import Synonyms
     from termwise.filters import Range
     from termwise.search.relevance import Relevance
 
@@ -101,7 +102,8 @@ class Search:
         Use the feedback of a mixture that has it: score the candidates again after the query is moved towards the first
         documents, see `termwise.engine.feedback`.
     relevance : Relevance, optional
-        Attributes of documents that change their scores; the documents that match are the same.
+        Attributes of documents that change their scores, synonyms for the words of the query, and documents that come
+        first or are no results for some queries.
     approximate : int, optional
         Search vectors approximately: a graph (`termwise.indexing.build_graph`) proposes this many windows, and only
         their documents are scored, exactly. Some of the best documents can be missing. By default all vectors are read.
@@ -252,6 +254,16 @@ class Search:
     def text(self) -> str:
         """Text of the query; empty without one."""
         return "" if self.query is None else query_text(self.query)
+
+    @property
+    def synonyms(self) -> Synonyms | None:
+        """Synonyms for the words of queries; None if there are none, or for other queries than words."""
+        words = self.like is None and self.like_text is None and self.weights is None
+        return (
+            self.relevance.synonyms
+            if words and self.relevance is not None and self.relevance.synonyms
+            else None
+        )
 
     @property
     def query_id(self) -> str:

@@ -85,7 +85,10 @@ class Results:
             self.text = search.like_text
         without_query = search.query is None and search.like is None and search.like_text is None
         self._lists = search.weights is None and (without_query or (search.syntax and not self.text))
-        self.conditions = TextConditions.of(backend.text_reader, self.must, self.must_not)
+        synonyms = None
+        if search.relevance is not None and search.relevance.synonyms and self.must:
+            synonyms = search.relevance.synonyms.matcher(backend.words.encoder.analyzer)
+        self.conditions = TextConditions.of(backend.text_reader, self.must, self.must_not, synonyms)
         self._allowed_documents = allowed_for(backend.attribute_index, self.filter, self.conditions)
         self._allowed = backend.allowed(self._allowed_documents)
         self._order = ResultOrder.parse(search.sort, search.collapse, search.collapse_size, schema)
@@ -93,6 +96,7 @@ class Results:
         for name in (*search.facets, *search.ranges):
             schema.check_name(name)
         self._encodings = backend.encodings(search, example)
+        self._set_rules()
         self._k, self._query_id = search.k + search.offset, search.query_id or search.like or ""
         self._candidates = search.candidates
         # Not cached properties: in Python 3.11, one thread at a time computes those of all objects.
@@ -109,8 +113,19 @@ class Results:
         results = copy(self)
         results.text, results._query_id, results._lists = query.text, query.query_id, False
         results._k, results._candidates, results._exclude = k, candidates, exclude
+        results._set_rules()
         results._query = results._matched = results._ranking = None
         return results
+
+    def _set_rules(self) -> None:
+        """Look up the rules that match the query, and exclude the documents that they ban."""
+        relevance, self._pins = self.search.relevance, dict[str, str]()
+        by_example = self.search.like is not None or self.search.like_text is not None
+        if relevance is None or by_example:
+            return
+        rules = relevance.query_rules.for_query(self.text, self._backend.words.encoder.analyzer)
+        self._exclude |= rules.banned
+        self._pins = {doc_id: rule for doc_id, rule in rules.pinned.items() if doc_id not in self._exclude}
 
     def without_conditions(self) -> Search:
         """Return the search for the same words or example without conditions."""
@@ -163,7 +178,34 @@ class Results:
             best = _in_order(listed[order], scores[order])
         else:
             best = self.matches(exclude).best
-        return self._order.ranking(self._backend.attribute_index, best, k, self._query_id, names)
+        ordinals, pinned = self._pinned(), None
+        if ordinals is not None and names is not None:
+            scores_of = dict(zip(*(values.tolist() for values in best(len(names))), strict=True))
+            pinned = ordinals, np.array([scores_of[each] for each in ordinals.tolist()])
+        elif ordinals is not None:
+            pinned = ordinals, self.matches(exclude).scores(ordinals)[0]
+        index = self._backend.attribute_index
+        return self._order.ranking(index, best, k, self._query_id, names, pinned)
+
+    def _pinned(self) -> Ordinals | None:
+        """Return the positions of pinned documents that are results; None if there are none."""
+        if not self._pins:
+            return None
+        candidates = None if self._candidates is None else frozenset(self._candidates)
+        pins = [each for each in self._pins if candidates is None or each in candidates]
+        ordinals = self._positions(pins)
+        ordinals = ordinals[ordinals >= 0]
+        if self._allowed_documents is not None:
+            ordinals = ordinals[self._allowed_documents.allow(ordinals)]
+        return ordinals if len(ordinals) else None
+
+    @property
+    def unknown_pins(self) -> tuple[str, ...]:
+        """Documents that a rule for the query pins, and that the index does not hold."""
+        if not self._pins:
+            return ()
+        found = zip(self._pins, self._positions(self._pins).tolist(), strict=True)
+        return tuple(doc_id for doc_id, ordinal in found if ordinal < 0)
 
     def matches(self, exclude: frozenset[str]) -> Matches:
         """Return the documents that match the query, with boosts in their scores, without the excluded ones."""
@@ -219,7 +261,8 @@ class Results:
         """Return the number of matches, or of candidates that fulfil the conditions.
 
         In an index, the documents that share a term with the query match it, and with vectors all documents with a
-        vector. In a mixture, its candidates do. Without a query, all documents that fulfil the conditions match.
+        vector. In a mixture, its candidates do. Pinned documents count as matches. Without a query, all documents that
+        fulfil the conditions match.
         """
         if self.search.candidates is not None:
             best, _ = self._best_candidates(self._exclude, self.search.candidates)
@@ -264,7 +307,8 @@ class Results:
         if self._lists:
             return self._listed(self._exclude)
         exclude = self._exclude if self.search.like_text is None else frozenset(self._with_same_text_of_all)
-        return self.matches(exclude).ordinals()
+        matches, pinned = self.matches(exclude).ordinals(), self._pinned()
+        return matches if pinned is None else np.union1d(matches, pinned)
 
     def _listed(self, exclude: frozenset[str]) -> Ordinals:
         left_out, allowed = self._positions(exclude), self._allowed_documents
@@ -319,7 +363,14 @@ class Results:
         if self.search.like is not None or self.search.like_text is not None:
             name = self.search.like or "text"
             explanations = [replace(explanation, example=name) for explanation in explanations]
-        return with_conditions(explanations, self.conditions, self._backend.index)
+        explanations = with_conditions(explanations, self.conditions, self._backend.index)
+        pinned = self._pinned()
+        if pinned is None:
+            return explanations
+        return [
+            replace(explanation, pinned=self._pins[explanation.doc_id]) if ordinal in pinned else explanation
+            for explanation, ordinal in zip(explanations, ordinals.tolist(), strict=True)
+        ]
 
     def hits(self, *, show: Sequence[str] | None = None, texts: bool = True) -> list[Hit]:
         """Return the results with attributes and texts; see `Searcher.hits`."""

@@ -22,6 +22,7 @@ from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.search.parts import Allowed, EncodedQuery, Ordinals, Part, PartEncoding
 from termwise.search.request import Search
+from termwise.text import Analyzer
 
 if TYPE_CHECKING:
     from termwise.engine.boosts import Boost, IndexBoosts
@@ -142,15 +143,37 @@ class SingleIndex:
         return (PartEncoding(self.index, encoder, self.graph_for(search)),)
 
     def weighted_encoder(
-        self, search: Search, example: int | None, similar: SimilarPieces | None = None
+        self,
+        search: Search,
+        example: int | None,
+        similar: SimilarPieces | None = None,
+        words: Analyzer | None = None,
     ) -> QueryEncoder:
-        """Return the encoder with the weighting of a search, and with similar terms: its own, or `similar`."""
+        """Return the encoder with the weighting of a search, with similar terms, its own or `similar`, and synonyms.
+
+        `words` is the analyzer that finds the words of synonyms in queries, by default that of the encoder.
+        """
         similar_terms = (similar or self.similar_terms) if search.fuzzy or search.prefix else None
-        if search.weighting == DEFAULT and similar_terms is None:
+        synonyms = search.synonyms
+        if search.weighting == DEFAULT and similar_terms is None and synonyms is None:
             return self.encoder
         check_settings(search.weighting, self.index)
+        analyzer, synonym_terms = self.encoder.analyzer, None
+        if synonyms is not None:
+            from termwise.engine.subwords import WordsInPieces
+            from termwise.engine.synonyms import SynonymTerms
+
+            matcher = synonyms.matcher(analyzer if words is None else words)
+            synonym_terms = SynonymTerms(matcher, WordsInPieces(self.index, analyzer))
         return WeightedQueryEncoder(
-            self.encoder, self.index, search.weighting, similar_terms, search.fuzzy, search.prefix, example
+            self.encoder,
+            self.index,
+            search.weighting,
+            similar_terms,
+            search.fuzzy,
+            search.prefix,
+            example,
+            synonym_terms,
         )
 
     def graph_for(self, search: Search) -> ApproximateRetrieval | None:

@@ -128,8 +128,12 @@ class _QueryWords:
 
     @classmethod
     def of(cls, query: str, encoder: QueryEncoder, index: Index) -> _QueryWords:
-        spans = encoder.analyzer.analyze(query).spans_by_token()
-        spans |= {each.similar.term: each.spans for each in added_terms(encoder, query)}
+        added = added_terms(encoder, query)
+        spans = encoder.analyzer.analyze(added.without_replaced(query)).spans_by_token()
+        typed = frozenset(spans)
+        for each in added.terms:
+            if each.origin != "synonym" or each.term not in typed:
+                spans[each.term] = each.spans
         spans.pop(unknown_token(encoder.analyzer) or "", None)
         weights = dict(zip(spans, _rarities(index, list(spans)), strict=True))
         return cls(

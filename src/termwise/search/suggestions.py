@@ -91,12 +91,10 @@ def suggestions(similar: SimilarTerms, encoder: QueryEncoder, query: str) -> lis
     """Return the words of a query that no document has, with the nearest ones; see `Searcher.did_you_mean`."""
     if all(map(similar.documents, similar.analyzer.tokens(query))):
         return []  # which is usual, and takes little time
-    unfinished = {
-        span for added in added_terms(encoder, query) if added.origin == "prefix" for span in added.spans
-    }
+    added = added_terms(encoder, query)
     found = []
     for token, spans in similar.missing(similar.analyzer.analyze(query).spans_by_token()):
-        if unfinished.issuperset(spans):
+        if added.are_known(spans):
             continue
         typed = query[slice(*spans[0])]
         if nearest := similar.nearest(token, typed):

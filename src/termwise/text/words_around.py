@@ -7,6 +7,7 @@ Lao, Burmese, Khmer) are inside no word.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -31,6 +32,19 @@ def word_around(text: str, start: int, end: int) -> tuple[int, int]:
     if inside_word(text, end):
         end += _leading(text[end : end + _LONGEST])
     return start, end
+
+
+def is_part_of_word(text: str, spans: Sequence[Sequence[int]], first: int, stop: int) -> bool:
+    """Return whether the tokens before `stop`, from `first` on, begin or end in a word that other tokens are in, too.
+
+    Examples
+    --------
+    >>> spans = [(0, 3), (4, 8), (8, 11)]
+    >>> is_part_of_word("the pathlib", spans, 0, 2), is_part_of_word("the pathlib", spans, 0, 3)
+    (True, False)
+    """
+    start, end = word_around(text, spans[first][0], spans[stop - 1][1])
+    return (first > 0 and spans[first - 1][1] > start) or (stop < len(spans) and spans[stop][0] < end)
 
 
 def inside_word(text: str, position: int) -> bool:

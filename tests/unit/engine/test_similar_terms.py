@@ -239,7 +239,7 @@ def test_a_word_that_is_spelt_correctly_has_no_similar_terms(tmp_path):
         similar = SimilarTerms(searcher.index, searcher.analyzer, is_word=is_word)
         assert [each.term for each in similar.nearest("come", "Come")] == expected
         added = similar.added_to("Come", fuzzy=True, prefix=False)
-        assert [each.similar.term for each in added] == expected
+        assert [each.term for each in added] == expected
 
 
 def test_other_query_weightings(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -87,3 +88,49 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text("boosts = [")
     with pytest.raises(MalformedRecordError, match="TOML"):
         Relevance.read(tmp_path / "r.toml")
+
+
+def test_synonyms_and_rules(tmp_path: Path) -> None:
+    (tmp_path / "synonyms.txt").write_text("sofa, couch\ntv => television\n")
+    file = tmp_path / "r.toml"
+    rules = '[[rules]]\nquery = "sofa"\nmatch = "prefix"\npin = ["p1", "p7"]\nban = ["p9"]\n'
+    file.write_text('synonyms_file = "synonyms.txt"\n' + rules)
+    read = Relevance.read(file)
+    lines = {"synonyms": ["sofa, couch", "tv => television"]}
+    assert read == Relevance.of(
+        lines | {"rules": [{"query": "sofa", "match": "prefix", "pin": ["p1", "p7"], "ban": ["p9"]}]}
+    )
+    assert read.files == (file, tmp_path / "synonyms.txt")
+    assert pickle.loads(pickle.dumps(read)) == read
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "said"),
+    [
+        ({"synonyms": "sofa, couch"}, ParameterError, "another type"),
+        ({"synonyms": [1]}, ParameterError, "synonyms cannot have"),
+        ({"synonyms": ["a, b", "sofa"]}, MalformedRecordError, "element of synonyms  2"),
+        ({"rules": {}}, ParameterError, "another type"),
+        ({"rules": [{"pin": ["a"]}]}, ParameterError, "missing"),
+        ({"rules": [{"query": "a", "pins": ["a"]}]}, UnknownNameError, "did you mean pin"),
+        ({"rules": [{"query": "a", "pin": "a"}]}, ParameterError, "rules.0."),
+        ({"rules": [{"query": "a", "match": "any", "pin": ["a"]}]}, UnknownNameError, "rules.0."),
+    ],
+)
+def test_wrong_synonyms_and_rules(body: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        Relevance.of(body)
+
+
+def test_a_file_of_synonyms_is_named_by_a_file_only(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="synonyms_file"):
+        Relevance.of({"synonyms_file": "/etc/passwd"})
+    file = tmp_path / "r.json"
+    for body, error, said in (
+        ({"synonyms_file": "none.txt"}, MissingFileError, "none.txt"),
+        ({"synonyms_file": 1}, ParameterError, "a path"),
+        ({"synonyms_file": "none.txt", "synonyms": ["a, b"]}, ParameterError, "no synonyms beside it"),
+    ):
+        file.write_text(json.dumps(body))
+        with pytest.raises(error, match=said):
+            Relevance.read(file)

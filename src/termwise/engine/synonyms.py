@@ -1,0 +1,361 @@
+"""Synonyms: words and phrases that are searched for together with, or in place of, those of a query.
+
+A line of a file of synonyms has one of two forms:
+
+=====================================  =================================================================================
+``sofa, couch, settee``                two ways: each of these words adds the others to a query
+``tv, telly => television set``        one way: the words on the right replace those on the left, as in Lucene; a word
+                                       that is on both sides stays
+``laptop, notebook ^0.8``              either form may end with a weight, above 0 and at most 1
+=====================================  =================================================================================
+
+Empty lines, and what follows a ``#`` at the start of a line or after white space, are comments.
+
+Lines are compared with a query as the analyzer of the index writes both, so that case, plurals and accents are those of
+its tokens. At each word of the query, from left to right, the longest words that a line has are taken; the search for
+others goes on after them, and added words are not looked up again. All lines with these words apply.
+
+A word or phrase that is added for a phrase of m words has m times the weight of its line in all, and each of its n
+words the n-th part of it: ``m / n`` times the weight of the line. The unit is the weight that the added word would have
+if it was typed as often. A word that is in the query anyway, or that several lines add, has the largest of its weights.
+`TWO_WAY` and `ONE_WAY` are the weights of lines without one: the words that are typed count more than their synonyms,
+so that of two equal documents, the one with the words of the query is first; words that replace others count as if they
+were typed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import final
+
+from termwise.budget import spend
+from termwise.display.safe_text import shown
+from termwise.engine.added_terms import AddedTerm, AddedTerms, Span
+from termwise.engine.subwords import WordsInPieces
+from termwise.errors import MalformedRecordError, ParameterError
+from termwise.fast_dataclass import dataclass
+from termwise.storage.safe_read import read_input
+from termwise.text.analyzer import Analyzer, unknown_token
+from termwise.text.words_around import is_part_of_word, word_around
+
+TWO_WAY = 0.7
+"""Weight of a line of words that stand for each other."""
+
+ONE_WAY = 1.0
+"""Weight of a line with ``=>``."""
+
+MOST_BYTES = 1 << 22
+"""Length of the longest file of synonyms."""
+
+MOST_LINES = 50_000
+"""Number of lines with synonyms."""
+
+MOST_WORDS = 100
+"""Number of words and phrases on each side of a line."""
+
+LONGEST = 200
+"""Number of characters of the longest word or phrase."""
+
+MOST_FORMS = 64
+"""Number of forms of a required phrase, one for each choice of synonyms of its words."""
+
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_WEIGHT = re.compile(r"\s\^(\S*)$")
+_FORMS = "words with commas between them, such as: sofa, couch; or tv => television; a weight such as ^0.8 may follow"
+
+
+@dataclass(frozen=True)
+class SynonymLine:
+    """A line of synonyms.
+
+    Attributes
+    ----------
+    words : tuple of str
+        Words and phrases that are looked for in queries.
+    others : tuple of str
+        Words and phrases on the right of ``=>``; empty for a line that works two ways.
+    weight : float
+    """
+
+    words: tuple[str, ...]
+    others: tuple[str, ...]
+    weight: float
+
+
+@final
+@dataclass(frozen=True)
+class Synonyms:
+    """Lines of synonyms; see the module for their form and effect.
+
+    Attributes
+    ----------
+    lines : tuple of SynonymLine
+
+    Examples
+    --------
+    >>> Synonyms.parse(["sofa, couch  # furniture", "tv => television ^0.9"]).lines[1]
+    SynonymLine(words=('tv',), others=('television',), weight=0.9)
+    """
+
+    lines: tuple[SynonymLine, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.__dict__["_matchers"] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.lines)
+
+    def __reduce__(self) -> tuple[type[Synonyms], tuple[tuple[SynonymLine, ...]]]:
+        return Synonyms, (self.lines,)
+
+    @classmethod
+    def parse(cls, lines: Iterable[str], source: str | Path = "synonyms", *, unit: str = "line") -> Synonyms:
+        """Parse lines; `source` and `unit` name the file, and what is counted, in errors.
+
+        Raises
+        ------
+        MalformedRecordError
+            If a line has another form, or there are more than `MOST_LINES`.
+        """
+        parsed: list[SynonymLine] = []
+        for number, line in enumerate(lines, 1):
+            problem = _parse(line, parsed)
+            if len(parsed) > MOST_LINES:
+                problem = f"at most {MOST_LINES:,} lines with synonyms"
+            if problem:
+                raise MalformedRecordError.at(
+                    source,
+                    number,
+                    expected=problem,
+                    seen=shown(line),
+                    message="a line of synonyms cannot be used",
+                    unit=unit,
+                )
+        return cls(tuple(parsed))
+
+    @classmethod
+    def read(cls, path: str | Path) -> Synonyms:
+        """Read a file of at most `MOST_BYTES`, in UTF-8.
+
+        Raises
+        ------
+        MissingFileError
+            If there is no such file, or it is longer.
+        MalformedRecordError
+            If it is not text, or a line has another form.
+        """
+        data = read_input(Path(path), MOST_BYTES, "the synonyms cannot be read")
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise MalformedRecordError(
+                "the synonyms are not in UTF-8", facts=[("file", path), ("byte", error.start)]
+            ) from None
+        return cls.parse(text.split("\n"), path)
+
+    def matcher(self, analyzer: Analyzer) -> SynonymMatcher:
+        """Return the lines as an analyzer writes them; those of earlier calls are kept."""
+        kept: dict[str, SynonymMatcher] = self.__dict__["_matchers"]
+        fingerprint = analyzer.spec.fingerprint
+        if fingerprint not in kept:
+            kept[fingerprint] = SynonymMatcher(self, analyzer)
+        return kept[fingerprint]
+
+
+def _parse(line: str, parsed: list[SynonymLine]) -> str:
+    """Append a line if it has synonyms; return what is expected in its place, or an empty text."""
+    text = _COMMENT.sub("", line).strip()
+    if not text:
+        return ""
+    sides = text.split("=>")
+    weight = TWO_WAY if len(sides) == 1 else ONE_WAY
+    if given := _WEIGHT.search(sides[-1]):
+        sides[-1] = sides[-1][: given.start()]
+        try:
+            weight = float(given[1])
+        except ValueError:
+            weight = 0.0
+        if not 0 < weight <= 1:
+            return "a weight above 0 and at most 1, such as ^0.8"
+    words, *more = [[word.strip() for word in side.split(",")] for side in sides]
+    others = more[0] if more else []
+    misplaced = len(sides) > 2 or (len(sides) == 2 and _WEIGHT.search(sides[0].rstrip()))
+    if misplaced or not all([*words, *others]) or (len(sides) == 1 and len(words) == 1):
+        return _FORMS
+    if max(len(words), len(others)) > MOST_WORDS:
+        return f"at most {MOST_WORDS:,} words and phrases on each side"
+    if max(map(len, [*words, *others])) > LONGEST:
+        return f"words and phrases of at most {LONGEST:,} characters"
+    parsed.append(SynonymLine(tuple(words), tuple(others), weight))
+    return ""
+
+
+@dataclass(frozen=True)
+class Synonym:
+    """Word or phrase that a line adds to a query.
+
+    Attributes
+    ----------
+    text : str
+    words : int
+        Number of its words.
+    weight : float
+        Weight of all its words together: that of its line, times the number of words that it is added for.
+    """
+
+    text: str
+    words: int
+    weight: float
+
+
+@dataclass(frozen=True)
+class SynonymMatch:
+    """Words of a text that lines of synonyms have.
+
+    Attributes
+    ----------
+    tokens : tuple of str
+        As the analyzer writes them.
+    span : (int, int)
+        Their positions.
+    synonyms : tuple of Synonym
+    replaced : bool
+        Whether the synonyms replace the words.
+    """
+
+    tokens: tuple[str, ...]
+    span: Span
+    synonyms: tuple[Synonym, ...]
+    replaced: bool
+
+
+@final
+class SynonymMatcher:
+    """Finds the words of lines of synonyms in texts.
+
+    Parameters
+    ----------
+    synonyms : Synonyms
+    analyzer : Analyzer
+        It writes lines and texts. Words of which it leaves no token, and those that it does not know, are ignored.
+    """
+
+    def __init__(self, synonyms: Synonyms, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self._synonyms: dict[tuple[str, ...], dict[tuple[str, ...], Synonym]] = {}
+        self._replaced: dict[tuple[str, ...], bool] = {}
+        for line in synonyms.lines:
+            spend()
+            words = self._phrases(line.words)
+            others = self._phrases(line.others) if line.others else words
+            for tokens, (_, length) in words.items():
+                found = self._synonyms.setdefault(tokens, {})
+                for each, (text, n) in others.items():
+                    weight = line.weight * length
+                    if each != tokens and (each not in found or found[each].weight < weight):
+                        found[each] = Synonym(text, n, weight)
+                stays = not line.others or tokens in others
+                self._replaced[tokens] = self._replaced.get(tokens, True) and not stays
+        self._lengths: dict[str, list[int]] = {}
+        for tokens in self._synonyms:
+            lengths = self._lengths.setdefault(tokens[0], [])
+            if len(tokens) not in lengths:
+                lengths.append(len(tokens))
+        for lengths in self._lengths.values():
+            lengths.sort(reverse=True)
+
+    def _phrases(self, texts: Sequence[str]) -> dict[tuple[str, ...], tuple[str, int]]:
+        """Return the texts and their numbers of words by tokens."""
+        phrases = {}
+        for text in texts:
+            tokens = tuple(self._analyzer.tokens(text))
+            if tokens and unknown_token(self._analyzer) not in tokens:
+                words = len(tokens)
+                if self._in_pieces:
+                    spans = self._analyzer.analyze(text).spans.tolist()
+                    words = len({word_around(text, start, end) for start, end in spans})
+                phrases[tokens] = (text, words)
+        return phrases
+
+    @property
+    def _in_pieces(self) -> bool:
+        return self._analyzer.vocabulary is not None
+
+    def matches(self, text: str) -> Iterator[SynonymMatch]:
+        """Yield the longest matches of a text, from left to right, without those that overlap an earlier one."""
+        analysis = self._analyzer.analyze(text)
+        tokens, spans = tuple(analysis.tokens), analysis.spans.tolist()
+        place = 0
+        while place < len(tokens):
+            for length in self._lengths.get(tokens[place], ()):
+                words = tokens[place : place + length]
+                found = self._synonyms.get(words)
+                if found is None or len(words) < length:
+                    continue
+                span = (spans[place][0], spans[place + length - 1][1])
+                if self._in_pieces and is_part_of_word(text, spans, place, place + length):
+                    continue
+                yield SynonymMatch(words, span, tuple(found.values()), self._replaced[words])
+                place += length - 1
+                break
+            place += 1
+
+    def forms(self, text: str) -> list[str]:
+        """Return a text, and the texts with synonyms in place of its words, in all combinations.
+
+        Raises
+        ------
+        ParameterError
+            If there are more than `MOST_FORMS`.
+        """
+        choices, rest, number = [], 0, 1
+        for match in self.matches(text):
+            start, end = match.span
+            choices += [[text[rest:start]], [text[start:end], *(each.text for each in match.synonyms)]]
+            rest, number = end, number * len(choices[-1])
+            if number > MOST_FORMS:
+                raise ParameterError(
+                    "the words of this phrase have too many synonyms together",
+                    facts=[("given", text), ("most forms", MOST_FORMS)],
+                    fixes=["require its words one by one"],
+                )
+        return ["".join(form) for form in product(*choices, [text[rest:]])]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SynonymTerms:
+    """Synonyms as terms of one index.
+
+    Attributes
+    ----------
+    matcher : SynonymMatcher
+        With the analyzer of the index, or, for a part of a mixture with word pieces, that of a part of whole words.
+    pieces : WordsInPieces
+        The index.
+    """
+
+    matcher: SynonymMatcher
+    pieces: WordsInPieces
+
+    def added_to(self, query: str) -> AddedTerms:
+        """Return the terms that are added to a query."""
+        spans: dict[tuple[tuple[str, ...], Synonym], list[Span]] = {}
+        replaced = set()
+        for match in self.matcher.matches(query):
+            spend()
+            for synonym in match.synonyms:
+                spans.setdefault((match.tokens, synonym), []).append(match.span)
+            if match.replaced:
+                replaced.add(match.span)
+        terms = [
+            AddedTerm(
+                token, number, synonym.text, "synonym", synonym.weight / synonym.words, tuple(its_spans)
+            )
+            for (_, synonym), its_spans in spans.items()
+            for token, number in self.pieces.of(synonym.text)
+        ]
+        return AddedTerms(terms, frozenset(replaced))
