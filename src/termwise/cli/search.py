@@ -176,6 +176,8 @@ def command(
             _note_silent_parts(searcher, results.text)
         if explanations:
             _note_pieces(explanations)
+    if results.unknown_pins:
+        note_line(f"pinned, but not in the index: {listed(results.unknown_pins)}")
     if results.same_text:
         note_line(f"excluded, because the text is the same: {listed(results.same_text)}")
     _print_facets(counts, as_json)
@@ -229,6 +231,8 @@ def _print_json_lines(
     windows = results.windows
     for position, hit in enumerate(results.ranking):
         record: dict[str, Any] = {"rank": position + 1, "doc_id": hit.doc_id, "score": hit.score}
+        if position < results.ranking.pinned:
+            record["pinned"] = True
         if results.search.approximate is not None:
             record["approximate"] = windows
         if attributes:

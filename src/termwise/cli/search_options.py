@@ -65,7 +65,7 @@ CollapseSize = Annotated[
 ]
 RelevanceFile = Annotated[
     Path | None,
-    option("--relevance FILE", "Change scores by attributes of documents, as this TOML or JSON file says."),
+    option("--relevance FILE", "Boosts, synonyms, pins and bans: a file in TOML or JSON."),
 ]
 NoFeedback = Annotated[
     bool,

@@ -116,7 +116,8 @@ class ExplanationAnswer(TypedDict):
     """A score: the sum of `constant` and of the scores of `contributions`.
 
     In a mixture, `constant` is the sum of the shifts of its `parts`. `unknown` are positions of words of the query
-    that the index lacks, and `results` is the number of ranked documents. What is empty is left out.
+    that the index lacks, and `results` is the number of ranked documents. `pinned` is the query of the rule that puts
+    the document before others. What is empty is left out.
     """
 
     doc_id: str
@@ -131,16 +132,18 @@ class ExplanationAnswer(TypedDict):
     example: NotRequired[str]
     windows: NotRequired[list[WindowAnswer]]
     conditions: NotRequired[list[TextConditionAnswer]]
+    pinned: NotRequired[str]
     query: NotRequired[str]
     text: NotRequired[str]
 
 
 class HitAnswer(TypedDict):
-    """A result; attributes, text, excerpt and explanation on request."""
+    """A result; attributes, text, excerpt and explanation on request. `pinned` is true if a rule puts it first."""
 
     rank: int
     doc_id: str
     score: float
+    pinned: NotRequired[bool]
     attributes: NotRequired[dict[str, Any]]
     text: NotRequired[str | None]
     texts: NotRequired[dict[str, str]]
@@ -172,9 +175,10 @@ class FacetsAnswer(SearchedIndex):
 
 
 class SearchAnswer(SearchedIndex):
-    """Results of a search in one index."""
+    """Results of a search in one index; `unknown_pins` are pinned documents that the index lacks."""
 
     hits: list[HitAnswer]
+    unknown_pins: NotRequired[list[str]]
     total: NotRequired[int]
     facets: NotRequired[dict[str, list[FacetValue]]]
     did_you_mean: NotRequired[list[dict[str, Any]]]

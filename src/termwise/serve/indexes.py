@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, final
 
+from termwise.budget import limited
 from termwise.errors import ParameterError, TermwiseError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
@@ -105,7 +106,6 @@ class ServedIndex:
         self.name = name
         self.path = path
         self._interval = refresh_interval
-        self._relevance = None if relevance is None else RelevanceFile(relevance)
         self._manifest = path / (MIXTURE if is_mixture(path) else INDEX)
         self._lock = threading.Lock()
         self.failed = False
@@ -114,6 +114,7 @@ class ServedIndex:
         self._checked = time.monotonic()
         self.opened = open_searcher(path)
         """The searcher that is open, without a look at the folder."""
+        self._relevance = None if relevance is None else RelevanceFile(relevance, self.opened)
 
     def searcher(self) -> Searcher:
         """Return a searcher for the newest generation, or for one that is not older than the refresh interval.
@@ -126,8 +127,10 @@ class ServedIndex:
 
     def current(self) -> OpenIndex:
         """Return the newest generation with its name and relevance, for all parts of one answer; see `searcher`."""
-        relevance = None if self._relevance is None else self._relevance.current()
-        return OpenIndex(self.name, self.searcher(), relevance)
+        searcher = self.searcher()
+        return OpenIndex(
+            self.name, searcher, None if self._relevance is None else self._relevance.current(searcher)
+        )
 
     def warm_up(self) -> None:
         """Search once, so that the first requests do not wait for tables that an index makes when they are needed."""
@@ -175,28 +178,42 @@ def _signature(path: Path) -> Signature | None:
 
 
 class RelevanceFile:
-    """Relevance file that is read again when it changes.
+    """Relevance file that is read again when it, or its file of synonyms, changes.
 
     Raises the errors of `Relevance.read` if it cannot be read at first. Later, the last good version stays, and the
-    error is logged once.
+    error is logged once. The search that finds a change reads the file, whatever its time limit; until then, searches
+    of other threads have the version before.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._signature = path, _signature(path)
-        self._relevance = Relevance.read(path)
+    def __init__(self, path: Path, searcher: Searcher) -> None:
+        self._path, self._lock = path, threading.Lock()
+        signature = _signature(path)
+        self._relevance = self._read(searcher)
+        self._signatures = {file: _signature(file) for file in self._relevance.files} | {path: signature}
 
-    def current(self) -> Relevance:
-        """Return the newest version that can be read."""
-        signature = _signature(self._path)
-        if signature != self._signature:
-            self._signature = signature
+    def current(self, searcher: Searcher) -> Relevance:
+        """Return the newest version that can be read, for searches with a searcher."""
+        before = {file: _signature(file) for file in self._signatures}
+        if before != self._signatures and self._lock.acquire(blocking=False):
+            files = {self._path}
             try:
-                self._relevance = Relevance.read(self._path)
+                self._relevance = self._read(searcher)
+                files.update(self._relevance.files)
             except TermwiseError as error:
                 logger.error(
                     "the relevance file %s cannot be read; the version before stays: %s", self._path, error
                 )
+                files.update(value for _, value in error.facts if isinstance(value, Path))
+            finally:
+                self._signatures = {file: before.get(file, _signature(file)) for file in files}
+                self._lock.release()
         return self._relevance
+
+    def _read(self, searcher: Searcher) -> Relevance:
+        with limited(None):
+            relevance = Relevance.read(self._path)
+            relevance.prepare(part.backend.encoder.analyzer for part in searcher.parts)
+        return relevance
 
 
 class ServedIndexes:

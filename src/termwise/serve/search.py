@@ -73,6 +73,8 @@ def search(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings)
         "hits": _hits(searcher, results, request),
         "milliseconds": 0.0,
     }
+    if results.unknown_pins:
+        answer["unknown_pins"] = list(results.unknown_pins)
     if request.total:
         spend()
         answer["total"] = results.count()
@@ -252,6 +254,8 @@ def _facet_records(counts: Mapping[str, Sequence[ValueCount]]) -> dict[str, list
 
 def _hit_record(rank: int, hit: Hit) -> HitAnswer:
     record: HitAnswer = {"rank": rank, "doc_id": hit.doc_id, "score": hit.score}
+    if hit.pinned:
+        record["pinned"] = True
     if hit.attributes:
         record["attributes"] = json_attributes(hit.attributes)
     return record

@@ -39,6 +39,10 @@ PARTS = (RecipePart("bm25", 0.25, {"b": "0"}), RecipePart("ml", 0.75))
 
 BOOSTED = Relevance((Boost("price", 2, saturation=3),))
 
+STEERED = Relevance.of(
+    {"synonyms": ["merge, heap"], "rules": [{"query": "merge list", "pin": ["d3", "d1"], "ban": ["d1"]}]}
+)
+
 ids = st.sampled_from([f"d{number}" for number in range(7)])
 texts = st.lists(st.sampled_from([*WORDS, "zip", "byte"]), min_size=3, max_size=3).map(" ".join)
 contents = st.tuples(texts, st.integers(0, 9))
@@ -87,6 +91,12 @@ def check_equal(path: Path, contents: dict[str, tuple[str, int]]) -> None:
             for name, score in ranked(mixture, "merge list").items()
         }
     )
+    results = mixture.search(Search("merge list", k=100, relevance=STEERED))
+    assert results.unknown_pins == (() if "d3" in contents else ("d3",))
+    assert results.ranking.doc_ids[: results.ranking.pinned] == (("d3",) if "d3" in contents else ())
+    assert contents.keys() - {"d1"} >= set(results.ranking.doc_ids)
+    matching = {name for name, (text, _) in contents.items() if {"merge", "heap", "list"} & set(text.split())}
+    assert matching - {"d1"} <= set(results.ranking.doc_ids)
     with tempfile.TemporaryDirectory() as folder:
         for part, recipe in zip(mixture.parts, PARTS, strict=True):
             anew = termwise.build_index(

@@ -162,6 +162,7 @@ def _found(opened: OpenIndex, address: SearchAddress, settings: ServiceSettings)
                 "rank": hit["rank"],
                 "doc_id": hit["doc_id"],
                 "title": title,
+                "pinned": "pinned" in hit,
                 "url": address.document_url(hit["doc_id"]),
                 "pieces": marked_title(title, hit.get("excerpt")),
                 "attributes": attribute_rows(hit.get("attributes", {})),

@@ -77,6 +77,7 @@ def document_view(
             for part in searcher.parts
         ],
         "why": None,
+        "pinned": "",
     }
     words = parse_query(address.query).query
     if words or address.like:
@@ -90,6 +91,7 @@ def document_view(
         }
         explanation = explanation_of(opened, checked_model(asked, ExplainRequest), settings)
         values["why"], values["rank"] = why_of(explanation), explanation.rank
+        values["pinned"] = explanation.pinned
         if text is not None:
             values["text"] = marked_text(explanation, shown)
     return values
