@@ -114,6 +114,24 @@ def test_dates_lists_and_categories_are_attributes(tmp_path):
     assert dict(termwise.build_index(typed, tmp_path / "b.tw").schema) == {"kind": "keywords"}
 
 
+def test_a_data_frame_is_a_collection(frame, tmp_path):
+    searcher = termwise.build_index(frame(DOCUMENTS), tmp_path / "a.tw", attributes=["year"])
+    expected = termwise.build_index(documents_from(frame(DOCUMENTS), attributes=["year"]), tmp_path / "b.tw")
+    assert searcher.rank("merge lists").doc_ids == expected.rank("merge lists").doc_ids == ("d1", "d2", "d3")
+    assert searcher.attributes(["d1"]) == [{"year": 1999}]
+    with termwise.open_writer(tmp_path / "a.tw") as writer:
+        assert writer.add(frame({**DOCUMENTS, "docno": ["d4", "d5", "d6"]})).new == 3
+
+
+def test_nan_is_missing_in_every_library(frame, tmp_path):
+    prices = frame({"id": ["a", "b"], "text": ["tea", "pot"], "price": [2.5, math.nan]})
+    searcher = termwise.build_index(prices, tmp_path / "a.tw", attributes="all")
+    assert searcher.attributes(["a", "b"]) == [{"price": 2.5}, {}]
+    records = pandas.DataFrame({"id": ["a"], "text": ["tea"], "x": [pandas.NA], "y": [pandas.NaT]})
+    found = termwise.build_index(records.to_dict("records"), tmp_path / "b.tw", attributes="all")
+    assert dict(found.schema) == {}
+
+
 def test_a_named_pandas_index_is_the_identifier():
     frame = pandas.DataFrame({"text": ["one", "two"]}, index=pandas.Index(["a", "b"], name="docno"))
     assert [document.doc_id for document in documents_from(frame).documents()] == ["a", "b"]

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from termwise.cli.index_notes import note_merge_error, once_free
 from termwise.cli.options import IndexFolder, JsonFlag, argument, option
-from termwise.cli.terminal import counted_documents, document_count, listed, note_line, print_json, print_text
+from termwise.cli.terminal import counted_documents, document_count, note_line, print_json, print_text
+from termwise.display.safe_text import listed
 from termwise.errors import UsageError
 
 

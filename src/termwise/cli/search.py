@@ -36,13 +36,11 @@ from termwise.cli.search_options import (
     RelevanceFile,
     Syntax,
     approximate_note,
-    condition_line,
     query_settings,
     search_of,
 )
 from termwise.cli.terminal import (
     counted,
-    listed,
     may_be_terminal,
     note,
     note_line,
@@ -51,18 +49,14 @@ from termwise.cli.terminal import (
     print_text,
     stdout,
 )
+from termwise.display.safe_text import listed
 from termwise.errors import UsageError
 
 if TYPE_CHECKING:
     from termwise.explain import Explanation
     from termwise.filters.facets import ValueCount
     from termwise.records import AttributeValue, Ranking
-    from termwise.search import Results, Searcher, Suggestion
-    from termwise.search.single_index import SingleIndex
-
-_REMOVED = "the analyzer removes all words of the query"
-
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+    from termwise.search import Results, Searcher
 
 _SYNTAX = re.compile(r'"[^"]+"|(?<!\S)[-+][^\W\d_]\w*|(?<!\S)(?:AND|OR|NOT)(?!\S)')
 """Phrases, excluded and required words, and operators in the syntax of other search engines."""
@@ -72,6 +66,7 @@ def command(
     folder: IndexFolder,
     query: Annotated[str | None, argument("QUERY", "The query, in quotes.")] = None,
     k: Annotated[int, option("-k N", "Number of results.", min=1)] = 10,
+    offset: Annotated[int, option("--offset N", "Number of results to skip before these.", min=0)] = 0,
     explain: Annotated[bool, flag("--explain", "Show every score as a sum over terms.")] = False,
     show: Annotated[str | None, option("--show A,B", "Attributes to print with each result.")] = None,
     condition: Condition = None,
@@ -119,6 +114,7 @@ def command(
     asked = search_of(
         query,
         k=k,
+        offset=offset,
         like=like,
         like_file=like_file,
         filter=condition,
@@ -159,21 +155,17 @@ def command(
     if like_file:
         explanations = [replace(each, example=like_file[0].name) for each in explanations]
     if as_json:
-        _print_json_lines(results, attributes, explanations)
-    elif len(ranking):
-        print_ranking(ranking, explanations, explain, [attribute_line(values) for values in attributes])
-        documents = counted(searcher.documents, "document")
-        if conditions := condition_line(results):
-            documents += f", {conditions}"
-        found = counted(len(ranking), "result")
-        note(f"{found} from {documents}{approximate_note(results.windows, asked)}")
-        if suggestion := _suggestion(results):
-            note_line(suggestion)
+        _print_json_lines(searcher, results, attributes, explanations)
     else:
-        _note_nothing_found(searcher, results)
+        details = [attribute_line(values) for values in attributes]
+        print_ranking(ranking, explanations, explain, details, offset)
+        _note_found(searcher, results)
     if not lists and not like and not like_file:
-        if len(ranking) and len(searcher.parts) > 1:
-            _note_silent_parts(searcher, results.text)
+        if len(ranking) and len(searcher.parts) > 1 and results.text.strip():
+            from termwise.search.reasons import silent_parts
+
+            for line in silent_parts(searcher.parts, results.text):
+                note_line(line)
         if explanations:
             _note_pieces(explanations)
     if results.unknown_pins:
@@ -188,17 +180,22 @@ def command(
 
 
 def print_ranking(
-    ranking: Ranking, explanations: Sequence[Explanation], explain: bool, details: Sequence[str]
+    ranking: Ranking,
+    explanations: Sequence[Explanation],
+    explain: bool,
+    details: Sequence[str],
+    offset: int,
 ) -> None:
     """Print a ranking, without the library for terminals where there is none."""
     from termwise.explain.ranking_terminal import ranking_lines, ranking_renderable
 
-    if may_be_terminal():
-        stdout().print(ranking_renderable(ranking, explanations, explain=explain, details=details))
+    if not len(ranking):
         return
-    lines = ranking_lines(
-        ranking, explanations, columns=plain_columns(), plain=True, explain=explain, details=details
-    )
+    options: Any = {"explain": explain, "details": details, "offset": offset}
+    if may_be_terminal():
+        stdout().print(ranking_renderable(ranking, explanations, **options))
+        return
+    lines = ranking_lines(ranking, explanations, columns=plain_columns(), plain=True, **options)
     for line in lines:
         print(line.plain.rstrip())
 
@@ -222,15 +219,45 @@ def attribute_line(attributes: Mapping[str, AttributeValue]) -> str:
     return " · ".join(f"{name} {value_text(value)}" for name, value in attributes.items())
 
 
+def _note_found(searcher: Searcher, results: Results) -> None:
+    """Print the number of matches, or why there are none, and what else to search for."""
+    suggestion, reasons = _suggestion(results), results.reasons()
+    if reasons:
+        note(f"no results: {reasons[0]}")
+    else:
+        from termwise.search.reasons import conditions_text
+
+        documents = counted(searcher.documents, "document")
+        if conditions := conditions_text(results):
+            documents += f", {conditions}"
+        shown, total = len(results.ranking), _total(results)
+        found = counted(shown, "result") if total in (None, shown) else f"{shown:,} of {total:,} matches"
+        note(f"{found} from {documents}{approximate_note(results.windows, results.search)}")
+    for line in filter(None, (suggestion, *reasons[1:])):
+        note_line(line)
+
+
+def _total(results: Results) -> int | None:
+    """Return the number of matches; None for an approximate search, which does not know it."""
+    if results.windows is not None:
+        return None
+    search, shown = results.search, len(results.ranking)
+    if 0 < shown < search.k and search.collapse is None:
+        return search.offset + shown
+    return results.count()
+
+
 def _print_json_lines(
+    searcher: Searcher,
     results: Results,
     attributes: Sequence[Mapping[str, AttributeValue]],
     explanations: Sequence[Explanation],
 ) -> None:
-    """Print each result, and the suggestions, as JSON."""
+    """Print each result, the number of matches, and the suggestions, as JSON."""
     windows = results.windows
     for position, hit in enumerate(results.ranking):
-        record: dict[str, Any] = {"rank": position + 1, "doc_id": hit.doc_id, "score": hit.score}
+        rank = results.search.offset + position + 1
+        record: dict[str, Any] = {"rank": rank, "doc_id": hit.doc_id, "score": hit.score}
         if position < results.ranking.pinned:
             record["pinned"] = True
         if results.search.approximate is not None:
@@ -240,6 +267,14 @@ def _print_json_lines(
         if explanations:
             record["explanation"] = explanations[position].to_dict()
         print_json(record)
+    reasons = results.reasons()
+    print_json(
+        {
+            "total": _total(results),
+            "documents": searcher.documents,
+            **({"reasons": reasons} if reasons else {}),
+        }
+    )
     if suggested := results.did_you_mean():
         print_json({"did_you_mean": [asdict(each) for each in suggested]})
 
@@ -248,25 +283,10 @@ def _suggestion(results: Results) -> str:
     """Return the suggestions for words that no document has, as a line; empty without any."""
     if not (suggested := results.did_you_mean()):
         return ""
-    return f"{'also searched for' if results.search.fuzzy else 'did you mean'}: {_suggested(suggested)}"
+    from termwise.search.reasons import suggested_words
 
-
-def _note_nothing_found(searcher: Searcher, results: Results) -> None:
-    """Print why there are no results, and what else to search for."""
-    suggestion = _suggestion(results)
-    conditions = condition_line(results)
-    if not conditions or not len(searcher.search(results.without_conditions()).ranking):
-        note("\n  ".join(_empty_result_lines(searcher, results, suggestion)))
-        return
-    matching = " that matches the query" if results.text else ""
-    note(f"no results: the conditions allow no document{matching} ({conditions})")
-    if absent := _in_no_document(searcher, results.must):
-        note_line(f"required, but in no document: {listed(absent)}")
-    near = searcher.did_you_mean(f"{' '.join(results.must)} ")  # the last word is complete
-    hints = [suggestion] if suggestion else []
-    hints += [f"did you mean: {_suggested(near)}"] if near else []
-    for hint in dict.fromkeys(hints):
-        note_line(hint)
+    meant = "also searched for" if results.search.fuzzy else "did you mean"
+    return f"{meant}: {listed(suggested_words(suggested))}"
 
 
 def _print_facets(counts: dict[str, list[ValueCount]], as_json: bool) -> None:
@@ -294,74 +314,3 @@ def _note_file(folder: Path, query: str) -> None:
                 f"searched for the words {query}, which is also a file; to rank the queries in it: "
                 f"termwise rank {quote(str(folder))} --queries {quote(query)} --out run.trec"
             )
-
-
-def _empty_result_lines(searcher: Searcher, results: Results, suggestion: str) -> list[str]:
-    """Return the reason for an empty result, and what else to search for."""
-    from termwise.text.languages import LANGUAGES
-
-    first = searcher.parts[0]  # no part has results; the words of the first are named
-    text, asked = results.text, results.search
-    if results.query.vectors[0].terms.size == 0 < first.backend.encoder.encode_query(text).nnz:
-        return ["no results: --set removes all terms of the query"]
-    if asked.query is None and text:
-        return ["no results: no other document shares a term with the query document"]
-    if not text.strip():
-        return ["no results: the query is empty"]
-    reasons = _reasons(first.backend, text)
-    lines = [f"no results: {'; '.join(reasons) or _REMOVED}"]
-    if suggestion:
-        lines.append(suggestion)
-    name = first.backend.encoder.analyzer.spec.name
-    if name in ("english", *LANGUAGES) and _CJK.search(text):
-        lines.append(
-            f"the analyzer {name} does not split Chinese, Japanese and Korean into words: index with --analyzer cjk"
-        )
-    elif reasons and len(searcher.parts) == 1 and first.backend.is_exact:
-        lines.append(
-            "the model of this index matches exact terms only; model1, tilde, tildev2, lookup and best also find "
-            "related terms"
-        )
-    return lines
-
-
-def _reasons(backend: SingleIndex, query: str) -> list[str]:
-    """Return why no word of a query has a weight in an index."""
-    from termwise.text import unknown_token
-    from termwise.text.words_around import word_around
-
-    analysis = backend.encoder.analyzer.analyze(query)
-    known, without_pieces = backend.index.vocabulary.number, unknown_token(backend.encoder.analyzer)
-    unknown, weightless = dict[str, str](), dict[str, str]()
-    for token, span in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
-        word = query[slice(*word_around(query, *span))]
-        (unknown if token == without_pieces or known(token) is None else weightless)[word] = token
-    reasons = [f"no document has a weight for {listed(weightless, ' or ')}"] if weightless else []
-    return reasons + ([f"not in the index: {listed(unknown)}"] if unknown else [])
-
-
-def _in_no_document(searcher: Searcher, required: Sequence[str]) -> list[str]:
-    """Return the required words that no document has, as far as an index of whole words shows it."""
-    for part in searcher.parts:
-        similar = part.backend.similar_terms
-        if similar is not None and part.backend.is_exact:
-            return [
-                text[start:end]
-                for text in dict.fromkeys(required)
-                for token, ((start, end), *_) in similar.analyzer.analyze(text).spans_by_token().items()
-                if not similar.documents(token)
-            ]
-    return []
-
-
-def _suggested(suggestions: Sequence[Suggestion]) -> str:
-    """Return the words of suggestions on one line, without repetitions."""
-    return listed(dict.fromkeys(similar.word for each in suggestions for similar in each.words))
-
-
-def _note_silent_parts(searcher: Searcher, query: str) -> None:
-    """Name the parts of a mixture that know no word of a query, because only the others rank then."""
-    for part in searcher.parts:
-        if part.backend.encoder.encode_query(query).nnz == 0:
-            reasons = _reasons(part.backend, query)
-            note_line(f"{part.name}: {'; '.join(reasons) or _REMOVED}")

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from termwise.cli.options import flag, model_settings, option, refuse_options
 from termwise.cli.terminal import counted
-from termwise.display.safe_text import legible_line
 from termwise.errors import MalformedRecordError, MissingFileError, UsageError
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import read_regular
 
 if TYPE_CHECKING:
     from termwise.engine.query_settings import QuerySettings
-    from termwise.search import Results, Search
+    from termwise.search import Search
 
 MAX_QUERY_FILE = 100_000_000
 """Largest size of a query file, in bytes."""
@@ -136,15 +135,6 @@ def search_of(
 
         options["relevance"] = Relevance.read(relevance)
     return Search(query, like=like[0] if like else None, like_text=text, **options)
-
-
-def condition_line(results: Results) -> str:
-    """Describe the conditions of a search in a note; empty without any."""
-    parts = [] if results.filter is None else [f"filtered by {legible_line(str(results.filter))}"]
-    for name, words in (("with", results.must), ("without", results.must_not)):
-        if words:
-            parts.append(f"{name} {', '.join(legible_line(repr(each)) for each in words)}")
-    return ", ".join(parts)
 
 
 def approximate_note(windows: int | None, search: Search) -> str:

@@ -9,12 +9,11 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from termwise.display.safe_text import legible, legible_line
+from termwise.display.safe_text import legible
 from termwise.errors import StorageError, UsageError
 from termwise.kernels.jit import compilation_seconds
 from termwise.storage.safe_read import is_file, is_folder
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from termwise.index import Index
-
-MOST_LISTED = 20
-"""Number of words or documents listed on one line."""
 
 
 def may_be_terminal() -> bool:
@@ -199,12 +195,6 @@ def counted_documents(index: Index) -> str:
     """Return the number of documents of an index, and of chunks if they are cut, as in ``2 documents in 6 chunks``."""
     documents = counted(index.documents, "document")
     return f"{documents} in {counted(len(index), 'chunk')}" if index.manifest.chunk else documents
-
-
-def listed(words: Collection[str], separator: str = ", ") -> str:
-    """Return the first words of a list on one line."""
-    first = separator.join(map(legible_line, islice(words, MOST_LISTED)))
-    return first if len(words) <= MOST_LISTED else f"{first} and {len(words) - MOST_LISTED:,} more"
 
 
 def document_count(index: Index) -> dict[str, int]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from termwise.collection.field_roles import FieldTally, choices, decide_roles, first_records, undecided
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, FieldChoice, RecordReader
-from termwise.errors import TermwiseError
+from termwise.errors import ParameterError, TermwiseError
 from termwise.fast_dataclass import dataclass
 from termwise.records import Document
 
@@ -136,3 +139,50 @@ class RecordCollection:
         )
         with source_named(self.source, self.unit):
             yield from reader.documents(enumerate(self.records(), self.first))
+
+
+def records_from(records: Iterable[Any], fields: FieldChoice, attributes: AttributeChoice) -> Iterable[Any]:
+    """Return records in memory as a collection if the first one is a mapping; others, such as documents, as they are.
+
+    Examples
+    --------
+    >>> list(records_from([{"id": 7, "title": "Bees", "text": float("nan")}], None, None).documents())
+    [Document(doc_id='7', text='Bees')]
+    """
+    once = isinstance(records, Iterator)
+    numbered = iter(records)
+    first = next(numbered, None)
+    if once:
+        records = chain(() if first is None else (first,), numbered)
+    if not isinstance(first, Mapping):
+        return records
+    return RecordCollection(
+        type(records).__name__,
+        lambda: map(plain_record, records),
+        fields=fields,
+        attributes=attributes,
+        length=len(records) if isinstance(records, Sized) else None,
+        once=once,
+    )
+
+
+_MISSING = ("NAType", "NaTType")
+"""Types of missing values of pandas."""
+
+
+def plain_record(record: object) -> Mapping[str, Any]:
+    """Return a record with values of Python: None for NaN, and numbers for scalars of numpy."""
+    if not isinstance(record, Mapping):
+        raise ParameterError(
+            "each record is a mapping of fields to values",
+            facts=[("given", f"{type(record).__name__}: {str(record)[:80]}")],
+            fixes=["{'id': 'a', 'text': 'green tea'}"],
+        )
+    return {name: value if isinstance(value, str) else _plain_value(value) for name, value in record.items()}
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, np.integer | np.floating | np.bool_):
+        value = value.item()
+    missing = (isinstance(value, float) and value != value) or type(value).__name__ in _MISSING
+    return None if missing else value

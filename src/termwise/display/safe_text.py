@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from itertools import islice
+
+MOST_LISTED = 20
+"""Number of words or documents listed on one line."""
 
 _LINE_BREAK = re.compile("\r(?!\n)|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -44,6 +48,18 @@ def legible_line(text: str) -> str:
     'run 1 �[2J'
     """
     return legible(text).translate(_WHITE)
+
+
+def listed(words: Collection[str], separator: str = ", ") -> str:
+    """Return the first words of a list on one line.
+
+    Examples
+    --------
+    >>> listed(["tea", "pot"], " or ")
+    'tea or pot'
+    """
+    first = separator.join(map(legible_line, islice(words, MOST_LISTED)))
+    return first if len(words) <= MOST_LISTED else f"{first} and {len(words) - MOST_LISTED:,} more"
 
 
 def lone_surrogate(value: object) -> tuple[str, str] | None:

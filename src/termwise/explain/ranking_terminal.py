@@ -44,6 +44,7 @@ def ranking_lines(
     plain: bool,
     explain: bool = False,
     details: Sequence[str] = (),
+    offset: int = 0,
 ) -> Iterator[StyledLine]:
     """Return a ranking for the terminal: rank, score and document, and a line of its text.
 
@@ -61,6 +62,8 @@ def ranking_lines(
         Also write each explained score as a sum.
     details : sequence of str, optional
         A line for each document, printed below it.
+    offset : int, optional
+        Number of results before these; the first rank is the next number.
 
     Raises
     ------
@@ -89,7 +92,7 @@ def ranking_lines(
                 facts=[("rank", position + 1), ("ranked", ranked), ("explained", explanation.doc_id)],
                 fixes=["explain the documents in the order of the ranking"],
             )
-    return _ranking_lines(ranking, explanations, columns, plain, explain, details)
+    return _ranking_lines(ranking, explanations, columns, plain, explain, details, offset)
 
 
 def ranking_renderable(
@@ -98,6 +101,7 @@ def ranking_renderable(
     *,
     explain: bool = False,
     details: Sequence[str] = (),
+    offset: int = 0,
 ) -> ConsoleRenderable:
     """Return a ranking for `rich.console.Console.print`; see `ranking_lines`."""
     from termwise.explain.terminal_parts import LinesView
@@ -105,7 +109,13 @@ def ranking_renderable(
     ranking_lines(ranking, explanations, columns=80, plain=True)  # which checks the explanations
     return LinesView(
         lambda columns, plain: ranking_lines(
-            ranking, explanations, columns=columns, plain=plain, explain=explain, details=details
+            ranking,
+            explanations,
+            columns=columns,
+            plain=plain,
+            explain=explain,
+            details=details,
+            offset=offset,
         )
     )
 
@@ -117,6 +127,7 @@ def _ranking_lines(
     plain: bool,
     explain: bool,
     details: Sequence[str],
+    offset: int,
 ) -> Iterator[StyledLine]:
     if len(ranking) == 0:
         yield StyledLine("no document has a weight for a term of the query")
@@ -124,7 +135,7 @@ def _ranking_lines(
     scores = ranking.scores.tolist()
     decimals = decimals_for(scores)
     written = [number(score, decimals) for score in scores]
-    rank_width = len(f"{len(scores):,}")
+    rank_width = len(f"{offset + len(scores):,}")
     score_width = max(map(len, written))
     indent = rank_width + score_width + 4
     if columns < indent + 24:
@@ -132,7 +143,7 @@ def _ranking_lines(
     room = max(1, columns - indent)
     for position, (doc_id, score) in enumerate(zip(ranking.doc_ids, written, strict=True)):
         head = StyledLine(
-            (f"{position + 1:>{rank_width},}", "dim"),
+            (f"{offset + position + 1:>{rank_width},}", "dim"),
             f"  {score:>{score_width}}  ",
             (legible_line(doc_id), "bold"),
             ("  pinned" if position < ranking.pinned else "", "dim"),

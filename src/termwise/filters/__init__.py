@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         NotEquals,
         NotIn,
         Or,
+        without_field,
     )
     from termwise.filters.facets import Range, ValueCount, facet_counts, range_counts
     from termwise.filters.json_form import filter_from_json, filter_to_json
@@ -32,7 +33,7 @@ else:
         {
             "evaluation": "as_filter rows_allowed",
             "expressions": "And Between Equals Exists Filter Greater GreaterOrEqual In Less LessOrEqual "
-            "Not NotEquals NotIn Or",
+            "Not NotEquals NotIn Or without_field",
             "facets": "Range ValueCount facet_counts range_counts",
             "json_form": "filter_from_json filter_to_json",
             "parser": "parse_filter",
@@ -65,4 +66,5 @@ __all__ = [
     "parse_filter",
     "range_counts",
     "rows_allowed",
+    "without_field",
 ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from datetime import date
 from typing import ClassVar
 
@@ -280,3 +281,38 @@ class Not(Filter):
         if isinstance(self.filter, Exists):
             return f"{self.filter.name} is missing"
         return f"not ({self.filter})" if isinstance(self.filter, And | Or) else f"not {self.filter}"
+
+
+def without_field(filter: Filter, field: str) -> Filter | None:
+    """Return a filter without the conditions on one field that are combined by `And` with the others; None if no other.
+
+    Examples
+    --------
+    >>> str(without_field(Equals("lang", "de") & (Less("price", 9) & Exists("lang")), "lang"))
+    'price < 9'
+    >>> without_field(Equals("lang", "de") | Equals("lang", "en"), "lang") is None
+    True
+    """
+    kept = [each for each in _conjuncts(filter) if _fields(each) != {field}]
+    return And(*kept) if len(kept) > 1 else kept[0] if kept else None
+
+
+def _conjuncts(filter: Filter) -> Iterator[Filter]:
+    for each in filter.filters if isinstance(filter, And) else ():
+        yield from _conjuncts(each)
+    if not isinstance(filter, And):
+        yield filter
+
+
+def _fields(filter: Filter) -> set[str]:
+    """Return the fields that a filter names."""
+    if isinstance(filter, Condition):
+        return {filter.field}
+    inside = (
+        (filter.filter,)
+        if isinstance(filter, Not)
+        else filter.filters
+        if isinstance(filter, And | Or)
+        else ()
+    )
+    return set().union(*map(_fields, inside))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from termwise.attributes import Schema
 from termwise.collection import Collection
@@ -20,7 +20,6 @@ from termwise.index import IndexWriter
 from termwise.indexing.chunks import cut
 from termwise.indexing.context import (
     check_network_options,
-    check_source,
     collection_named,
     decided_source,
     open_documents,
@@ -29,6 +28,7 @@ from termwise.indexing.context import (
     say_left_out,
     say_roles,
     schema_of,
+    source_of,
 )
 from termwise.indexing.count_rows import build_counts
 from termwise.indexing.field_weights import refuse_weights_for_network
@@ -56,7 +56,7 @@ VECTORS_ANALYZER = "whitespace"
 
 
 def build_index(
-    collection: str | Path | Collection | Iterable[Document],
+    collection: str | Path | Collection | Iterable[Document] | Iterable[Mapping[str, Any]] | Any,
     path: str | Path,
     *,
     model: str | Path | Model = "bm25",
@@ -72,9 +72,11 @@ def build_index(
 
     Parameters
     ----------
-    collection : str, Path, Collection or iterable of Document
-        A BEIR folder, a JSONL, JSON, CSV, TSV or Parquet file, ``"ir_datasets:ID"``, ``"python:stdlib"``, or documents.
-        For the model ``vectors``, the file of weights.
+    collection : str, Path, Collection, iterable of Document or of mapping, or data frame
+        A BEIR folder, a JSONL, JSON, CSV, TSV or Parquet file, ``"ir_datasets:ID"``, ``"python:stdlib"``, documents,
+        records such as ``{"id": 7, "title": "Bees"}``, or a data frame of pandas, Polars or Arrow. Fields of records
+        and columns of data frames have the names of fields in files; None and NaN are missing values. For the model
+        ``vectors``, the file of weights.
     path : str or Path
         Folder of the index.
     model : str, Path or Model, optional
@@ -92,10 +94,10 @@ def build_index(
         counts, and in a mixture to its parts of that kind; documents given as objects need `Document.of_fields`. A
         network reads one text, so other weights than 1 are an error for it.
     attributes : "all", sequence of str or Schema, optional
-        Fields of a file to keep as attributes, for filters; see `open_collection`. A schema gives their types, which
-        are inferred otherwise. By default, the fields that have short values in the first records; values of different
-        types become text. An empty sequence keeps none. Attributes of documents that are given as objects are kept in
-        any case.
+        Fields of a file, of records or of a data frame to keep as attributes, for filters; see `open_collection`. A
+        schema gives their types, which are inferred otherwise. By default, the fields that have short values in the
+        first records; values of different types become text. An empty sequence keeps none. Attributes of documents that
+        are given as objects are kept in any case.
     chunk : int, optional
         Cut documents into chunks of whole sentences with at most this many words. A search compares the query with each
         chunk, and returns each document once, with the score of its best chunk. Statistics are those of the chunks. If
@@ -126,9 +128,13 @@ def build_index(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     build_index(documents, folder).rank("merging lists").doc_ids
     ('a', 'b')
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     teas = [{"id": 1, "title": "Sencha", "price": 12}, {"id": 2, "title": "Assam", "price": float("nan")}]
+    ...     build_index(teas, folder, attributes="all").attributes(["1", "2"])
+    [{'price': 12}, {}]
     """
     check_path("path", path)
-    check_source(collection, fields)
+    collection = source_of(collection, fields, "inferred" if attributes is None else attributes)
     check(
         "analyzer",
         analyzer,

@@ -20,10 +20,10 @@ from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.indexing.context import (
-    check_source,
     collection_named,
     empty_collection,
     open_documents,
+    source_of,
 )
 from termwise.indexing.field_weights import refuse_weights_for_network
 from termwise.indexing.model_choice import check_same_encoder, chosen_model, opened_encoder
@@ -102,7 +102,7 @@ def encode_collection(
         If there is an error in the collection, the settings, the encoder or the folder.
     """
     check_path("encoding", encoding)
-    check_source(collection, fields)
+    collection = source_of(collection, fields)
     options = BuildOptions(threads=threads, encoder=encoder, precision=precision, providers=providers)
     chosen = chosen_model(model)
     if not isinstance(chosen, NetworkModel) or not chosen.runs_network:

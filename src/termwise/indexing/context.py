@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from termwise.attributes import Schema
 from termwise.attributes.schema import SchemaInference
 from termwise.collection import Collection, open_collection
+from termwise.collection.data_frames import documents_from, is_data_frame
 from termwise.collection.field_roles import FieldRoles
-from termwise.collection.fields import FieldChoice, checked_fields
+from termwise.collection.fields import FieldChoice, checked_attributes, checked_fields
 from termwise.collection.file_collections import (
     JsonLinesCollection,
     RecordFile,
@@ -20,7 +21,7 @@ from termwise.collection.file_collections import (
     count_documents,
 )
 from termwise.collection.parts import FolderCollection
-from termwise.collection.record_collection import RecordCollection
+from termwise.collection.record_collection import RecordCollection, records_from
 from termwise.display.safe_text import shown
 from termwise.errors import DuplicateIdError, EmptyCollectionError, ParameterError
 from termwise.fixes import Fix, Name
@@ -142,11 +143,23 @@ def collection_named(collection: object) -> Iterator[None]:
         raise type(error)(error.message, facts=facts, fixes=error.fixes) from None
 
 
-def check_source(collection: object, fields: FieldChoice) -> None:
-    """Refuse a collection or a choice of fields of the wrong type."""
-    if not isinstance(collection, str | Path | Collection):
-        check_documents(collection)
-    checked_fields(fields)
+def source_of(
+    collection: Any, fields: FieldChoice, attributes: Literal["all"] | Sequence[str] | Schema | None = None
+) -> str | Path | Collection | Iterable[Document]:
+    """Return records in memory and data frames as collections, and other sources as they are.
+
+    Raises
+    ------
+    ParameterError
+        If the collection, or a choice of fields or attributes, has the wrong type.
+    """
+    chosen = checked_fields(fields)
+    if is_data_frame(collection):
+        return documents_from(collection, fields=fields, attributes=attributes)
+    if isinstance(collection, str | Path | Collection):
+        return collection
+    check_documents(collection)
+    return records_from(collection, chosen, checked_attributes(attributes))
 
 
 def attributes_of(documents: Sequence[Document]) -> list[Mapping[str, AttributeValue]] | None:

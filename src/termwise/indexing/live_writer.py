@@ -8,6 +8,7 @@ from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from termwise.index.updater import IndexUpdater, Updater
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.added_rows import LoadedNetworks, check_options_of_parts, open_rows
 from termwise.indexing.chunks import chunks_of
-from termwise.indexing.context import RowSource
+from termwise.indexing.context import RowSource, open_documents, source_of
 from termwise.indexing.count_rows import document_batches
 from termwise.indexing.mixture_updater import MixtureUpdater
 from termwise.indexing.options import BuildOptions
@@ -33,14 +34,7 @@ from termwise.records import NO_ATTRIBUTES, Document
 from termwise.search.mixture import Mixture
 from termwise.search.mixture_folder import is_mixture
 from termwise.storage.folder_path import FolderPath
-from termwise.validation import (
-    check,
-    check_documents,
-    check_flag,
-    check_names,
-    check_path,
-    is_finite_number,
-)
+from termwise.validation import check, check_flag, check_names, check_path, is_finite_number
 
 BLOCK = 256
 """Documents that are analysed or encoded at a time."""
@@ -151,7 +145,7 @@ class LiveWriter(FolderWriter):
         """
         return self._published.fields
 
-    def add(self, documents: Iterable[Document]) -> Added:
+    def add(self, documents: Iterable[Document] | Iterable[Mapping[str, Any]] | Any) -> Added:
         """Add documents. One with the identifier of an earlier document replaces it, and comes last in the index.
 
         Attributes that the index lacks are added to its schema, with inferred types; earlier documents do not have
@@ -159,8 +153,9 @@ class LiveWriter(FolderWriter):
 
         Parameters
         ----------
-        documents : iterable of Document
-            Of one identifier, the last document counts.
+        documents : iterable of Document or of mapping, or data frame
+            Of one identifier, the last document counts. Records and data frames are read as by `build_index`, with the
+            fields of the texts and the attributes of the index.
 
         Returns
         -------
@@ -175,11 +170,11 @@ class LiveWriter(FolderWriter):
             If an attribute has a value of another type than that of the index, or of documents before it. The documents
             before the block of 256 with this value are added.
         """
-        check_documents(documents)
+        documents, _ = open_documents(source_of(documents, self.fields, self.schema or None), None)
         self._check_open()
         self._wait()
         new = replaced = unchanged = 0
-        for block in document_batches(iter(documents), BLOCK):
+        for block in document_batches(documents, BLOCK):
             distinct = {document.doc_id: document for document in block}
             self._with_attributes.check_attributes(block)  # before a part has one of them
             present, same, known = self._published.compare(

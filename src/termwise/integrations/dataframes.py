@@ -8,106 +8,33 @@ pandas and Polars, tables and batch readers of pyarrow, relations of DuckDB. Res
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from termwise.attributes import Schema
-from termwise.collection.arrow_rows import BATCH, import_pyarrow, needed_columns, records_of, repeated_name
-from termwise.collection.fields import (
-    RecordReader,
-    checked_attributes,
-    checked_fields,
-    checked_names,
-    identifier,
-)
+from termwise.collection.arrow_rows import import_pyarrow
+from termwise.collection.data_frames import EXTRA, FRAME, PURPOSE, ROW, FrameStream, frame_name, refused_value
+from termwise.collection.data_frames import documents_from as documents_from
+from termwise.collection.fields import RecordReader, checked_names, identifier
 from termwise.collection.qrels import without_conflicts
 from termwise.collection.queries import ID_FIELDS as QUERY_IDS
 from termwise.collection.queries import TEXT_FIELDS as QUERY_TEXTS
 from termwise.collection.queries import distinct_queries
-from termwise.collection.record_collection import RecordCollection, source_named
-from termwise.display.safe_text import shown
-from termwise.errors import DuplicateIdError, MalformedRecordError, ParameterError, UnknownNameError
+from termwise.collection.record_collection import source_named
+from termwise.errors import DuplicateIdError, MalformedRecordError, UnknownNameError
 from termwise.explain import Explanation
-from termwise.fixes import Fix
 from termwise.integrations.weight_blocks import weight_blocks
 from termwise.records import Qrel, Query, Ranking, Run
 from termwise.search import Searcher
 from termwise.validation import check, check_run, is_finite_number, is_integer
 
-PURPOSE = "reading and making data frames"
-
-EXTRA = "dataframes"
-
-FRAME, ROW = "data frame", "row"
-"""Labels in errors. Rows are counted from 0, as in ``frame.iloc``."""
-
 QUERY_COLUMNS = ("query_id", "qid")
 DOCUMENT_COLUMNS = ("doc_id", "docno")
 RELEVANCE_COLUMNS = ("relevance", "label")
 SCORE_COLUMNS = ("score",)
-
-
-def documents_from(
-    frame: Any,
-    *,
-    fields: Sequence[str] | Mapping[str, int] | None = None,
-    attributes: Literal["all"] | Sequence[str] | Schema | None = None,
-) -> RecordCollection:
-    r"""Return the rows of a data frame as a collection, for `termwise.build_index`.
-
-    Parameters
-    ----------
-    frame : data frame
-        With a column of identifiers (``_id``, ``id``, ``doc_id``, ``docid`` or ``docno``), strings or whole numbers. A
-        missing text is empty, as in a Parquet file. The documents of a stream without a length, such as a batch reader
-        of Arrow, can be read only once.
-    fields : sequence of str or mapping of str to int, optional
-        Columns of the text, with weights in a mapping; by default ``title`` and the first of ``text``, ``contents``,
-        ``content``, ``body``, ``document_text`` and ``abstract``. See `termwise.open_collection`.
-    attributes : "all", sequence of str or Schema, optional
-        Columns to keep as attributes, for filters.
-
-    Raises
-    ------
-    ParameterError
-        If `frame` is not a data frame, or has two columns of one name.
-    MissingExtraError
-        If pyarrow is not installed.
-    MalformedRecordError
-        When the documents are read: at the first row without an identifier or with a text that is not a string.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> table = pyarrow.table({"docno": ["d1"], "title": ["Bees"], "text": ["Workers collect nectar."]})
-    >>> list(documents_from(table).documents())
-    [Document(doc_id='d1', text='Bees\nWorkers collect nectar.', borders=(4,))]
-    """
-    _check_frame(frame)
-    chosen, kept = checked_fields(fields), checked_attributes(attributes)
-    try:
-        length = len(frame)
-    except TypeError:
-        length = None
-
-    def records() -> Iterator[Mapping[str, Any]]:
-        reader = _Stream.open(frame)
-        return reader.records(needed_columns(reader.names, chosen, kept))
-
-    return RecordCollection(
-        _name(frame),
-        records,
-        source=FRAME,
-        unit=ROW,
-        fields=chosen,
-        attributes=kept,
-        length=length,
-        once=length is None,
-    )
 
 
 def queries_from(frame: Any, *, fields: Sequence[str] | None = None) -> list[Query]:
@@ -135,9 +62,9 @@ def queries_from(frame: Any, *, fields: Sequence[str] | None = None) -> list[Que
     [Query(query_id='1', text='wing flutter')]
     """
     chosen = checked_names(fields)
-    path = Path(_name(frame))
+    path = Path(frame_name(frame))
     reader = RecordReader(path, id_fields=QUERY_IDS, body_fields=QUERY_TEXTS, fields=chosen, unit=ROW)
-    rows = enumerate(_Stream.open(frame).records())
+    rows = enumerate(FrameStream.open(frame).records())
     with source_named(FRAME, ROW):
         queries = list(
             distinct_queries(((row, Query(*reader.read(row, record))) for row, record in rows), path)
@@ -178,7 +105,7 @@ def qrels_from(frame: Any) -> list[Qrel]:
             yield row.number, Qrel(row.query_id, row.doc_id, int(row.value))
 
     with source_named(FRAME, ROW):
-        return without_conflicts(_name(frame), judged())
+        return without_conflicts(frame_name(frame), judged())
 
 
 def run_from(frame: Any, *, name: str = "run") -> Run:
@@ -216,7 +143,7 @@ def run_from(frame: Any, *, name: str = "run") -> Run:
             raise DuplicateIdError(
                 "a document is ranked twice for one query",
                 facts=[
-                    (FRAME, _name(frame)),
+                    (FRAME, frame_name(frame)),
                     ("query", row.query_id),
                     ("document", row.doc_id),
                     (f"{ROW}s", f"{scored[row.doc_id][0]} and {row.number}"),
@@ -351,14 +278,14 @@ class _Row(NamedTuple):
     column: str
 
     def refuse(self, expected: str) -> MalformedRecordError:
-        return _refused(self.frame, self.number, self.column, expected, self.value)
+        return refused_value(self.frame, self.number, self.column, expected, self.value)
 
 
 def _cells(frame: Any, value_columns: Sequence[str]) -> Iterator[_Row]:
     """Yield the rows of a data frame with a query, a document and a value; check that the first two are identifiers."""
-    stream = _Stream.open(frame)
+    stream = FrameStream.open(frame)
     columns = [_column(stream, names) for names in (QUERY_COLUMNS, DOCUMENT_COLUMNS, value_columns)]
-    name = _name(frame)
+    name = frame_name(frame)
     for number, record in enumerate(stream.records(list(dict.fromkeys(columns)))):
         query_id, doc_id = (_identifier(name, number, column, record[column]) for column in columns[:2])
         yield _Row(name, number, query_id, doc_id, record[columns[2]], columns[2])
@@ -367,18 +294,11 @@ def _cells(frame: Any, value_columns: Sequence[str]) -> Iterator[_Row]:
 def _identifier(frame: str, row: int, column: str, value: object) -> str:
     found = identifier(value)
     if found is None:
-        raise _refused(frame, row, column, "a string that is not empty, or a whole number", value)
+        raise refused_value(frame, row, column, "a string that is not empty, or a whole number", value)
     return found
 
 
-def _refused(frame: str, row: int, column: str, expected: str, seen: object) -> MalformedRecordError:
-    return MalformedRecordError(
-        "a value of a data frame is not in the expected form",
-        facts=[(FRAME, frame), (ROW, row), ("column", column), ("expected", expected), ("seen", shown(seen))],
-    )
-
-
-def _column(stream: _Stream, names: Sequence[str]) -> str:
+def _column(stream: FrameStream, names: Sequence[str]) -> str:
     """Return the first of some column names that a data frame has."""
     found = next((name for name in names if name in stream.names), None)
     if found is None:
@@ -389,78 +309,3 @@ def _column(stream: _Stream, names: Sequence[str]) -> str:
             fixes=error.fixes or [f"rename the column that has these values to {names[0]}"],
         )
     return found
-
-
-def _name(frame: object) -> str:
-    kind = type(frame)
-    return f"{kind.__module__.split('.')[0]}.{kind.__qualname__}"
-
-
-def _check_frame(frame: object) -> None:
-    if hasattr(frame, "__arrow_c_stream__"):
-        return
-    raise ParameterError(
-        "this is not a data frame",
-        facts=[
-            ("given", _name(frame)),
-            ("expected", "a pandas or Polars DataFrame, or another object with __arrow_c_stream__"),
-        ],
-        fixes=[Fix.python("frame.collect()")] if hasattr(frame, "collect") else [],
-    )
-
-
-class _Stream(NamedTuple):
-    """Open stream of record batches."""
-
-    name: str
-    arrow: Any
-    reader: Any
-
-    @classmethod
-    def open(cls, frame: Any) -> _Stream:
-        _check_frame(frame)
-        arrow = import_pyarrow(PURPOSE, EXTRA)
-        name = _name(frame)
-        try:
-            reader = arrow.RecordBatchReader.from_stream(frame)
-        except (arrow.ArrowException, TypeError, ValueError) as error:
-            raise _mixed_column(name, frame, error) from error
-        twice = repeated_name(reader.schema.names)
-        if twice is not None:
-            raise ParameterError(
-                "a data frame has two columns of one name",
-                facts=[(FRAME, name), ("column", shown(twice))],
-                fixes=["rename or leave out one of them"],
-            )
-        return cls(name, arrow, reader)
-
-    @property
-    def names(self) -> list[str]:
-        return list(self.reader.schema.names)
-
-    def records(self, columns: Sequence[str] | None = None) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows, with some columns or all."""
-        for batch in self.reader:
-            chosen = batch if columns is None else batch.select(columns)
-            for start in range(0, len(chosen), BATCH):
-                yield from records_of(self.arrow, chosen.slice(start, BATCH))
-
-
-def _mixed_column(name: str, frame: Any, error: Exception) -> MalformedRecordError:
-    """Return the error for a data frame that Arrow cannot hold; it names the first value of another type, if any."""
-    for column in getattr(frame, "columns", ()):
-        values = enumerate(frame[column].tolist()) if hasattr(frame[column], "tolist") else ()
-        kinds: dict[type, int] = {}
-        for row, value in values:
-            if (
-                value is not None
-                and value == value
-                and kinds.setdefault(type(value), row) == row
-                and len(kinds) > 1
-            ):
-                first = next(iter(kinds)).__name__
-                return _refused(
-                    name, row, str(column), f"a {first}, as in row {next(iter(kinds.values()))}", value
-                )
-    reason = str(error).split("\n")[0][:200]
-    return MalformedRecordError("a data frame cannot be read", facts=[(FRAME, name), ("reason", reason)])

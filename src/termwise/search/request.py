@@ -45,7 +45,8 @@ class Search:
     ----------
     query : str or Query, optional
         Words to search for. Without `query`, `like`, `like_text` and `weights`, all documents are results, each with
-        the score 0, in the order of the index.
+        the score 0, in the order of the index. A query without a word (empty, or white space alone) is the same as none
+        if there is a condition (`filter`, `must`, `must_not`), or `sort` or `syntax`; otherwise it has no results.
     like : str, optional
         Identifier of a document whose text is the query: query by example. The document is no result.
     like_text : str, optional
@@ -93,6 +94,9 @@ class Search:
         for a range if ``low <= value < high``, as in a filter. None stands for no limit. Ranges may overlap.
     facet_values : int, optional
         Number of values of each facet, the most frequent ones.
+    multi_select : bool, optional
+        Count each of `facets` and `ranges` without the conditions of the filter on its own attribute that are combined
+        by ``and`` with the others: after one value of an attribute is chosen, its other values keep their counts.
     fuzzy, prefix : bool, optional
         Add terms of similar spelling for words that the index lacks, and terms that begin with the last word; see
         `termwise.engine.query_settings`.
@@ -143,6 +147,7 @@ class Search:
     facets: Sequence[str] = _NONE
     ranges: Mapping[str, Mapping[str, Range]] = field(default_factory=dict)
     facet_values: int = _COUNTS["facet_values"]
+    multi_select: bool = False
     fuzzy: bool = False
     prefix: bool = False
     weighting: QuerySettings = DEFAULT
@@ -188,7 +193,7 @@ class Search:
             self._set(sort=tuple(self.sort))
         if self.exclude is not _NONE:
             self._set(exclude=ExcludedDocuments.of({"": self.exclude}).for_query("") or _NONE)
-        for name in ("syntax", "fuzzy", "prefix"):
+        for name in ("syntax", "multi_select", "fuzzy", "prefix"):
             if getattr(self, name) is not False:
                 check_flag(name, getattr(self, name))
         if self.feedback is not True:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -28,7 +29,7 @@ from termwise.validation import is_integer
 if TYPE_CHECKING:
     from termwise.engine.boosts import IndexBoosts
     from termwise.explain.explanation import Explanation
-    from termwise.filters import ValueCount
+    from termwise.filters import Filter, ValueCount
     from termwise.search.mixture import MixtureMatches
     from termwise.search.relevance import Relevance
     from termwise.search.snippets import Snippet
@@ -84,7 +85,10 @@ class Results:
         elif search.like_text is not None:
             self.text = search.like_text
         without_query = search.query is None and search.like is None and search.like_text is None
-        self._lists = search.weights is None and (without_query or (search.syntax and not self.text))
+        if search.query is not None and not self.text.strip():
+            conditions = (self.filter is not None, self.must, self.must_not, search.sort)
+            without_query = search.syntax or any(conditions)
+        self._lists = search.weights is None and without_query
         synonyms = None
         if search.relevance is not None and search.relevance.synonyms and self.must:
             synonyms = search.relevance.synonyms.matcher(backend.words.encoder.analyzer)
@@ -301,7 +305,51 @@ class Results:
         {'price': [ValueCount(value='to 10', documents=1), ValueCount(value='from 10', documents=1)]}
         """
         search, index = self.search, self._backend.attribute_index
-        return facets_at(index, self._all_matches(), search.facets, search.ranges, search.facet_values)
+        counts = facets_at(index, self._all_matches(), search.facets, search.ranges, search.facet_values)
+        if search.multi_select and self.filter is not None:
+            from termwise.filters import as_filter
+
+            for results in self._without_own_conditions(as_filter(self.filter, index.schema)):
+                counts |= results.facets()
+        return counts
+
+    def _without_own_conditions(self, filter: Filter) -> Iterator[Results]:
+        """Yield a search for each counted attribute with conditions in the filter, without these conditions."""
+        from termwise.filters import without_field
+
+        facets: dict[str, dict[str, object]] = {
+            name: {"facets": (name,), "ranges": {}} for name in self.search.facets
+        }
+        ranges = {name: {"facets": (), "ranges": {name: each}} for name, each in self.search.ranges.items()}
+        for name, counted in (facets | ranges).items():
+            if (kept := without_field(filter, name)) != filter:
+                changes = {
+                    "filter": kept,
+                    "must": self.must,
+                    "must_not": self.must_not,
+                    "multi_select": False,
+                }
+                yield Results(self._backend, replace(self.without_conditions(), **changes, **counted))
+
+    def reasons(self) -> list[str]:
+        """Return why there are no results, in sentences without a full stop; empty if there are results.
+
+        The words to search for instead are those of `did_you_mean`.
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> from termwise.search import Search
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     searcher = termwise.build_index([termwise.Document("a", "green tea", {"price": 4})], folder)
+        ...     searcher.search(Search("tea", filter="price < 2")).reasons()
+        ['the conditions allow no document that matches the query (filtered by price < 2)']
+        """
+        if len(self.ranking):
+            return []
+        from termwise.search.reasons import reasons_for_none
+
+        return reasons_for_none(self, self._backend, partial(Results, self._backend))
 
     def _all_matches(self) -> Ordinals:
         if self._lists:

@@ -323,7 +323,7 @@ class Searcher:
 
     def rank_many(
         self,
-        queries: Iterable[Query],
+        queries: Iterable[str | Query],
         *,
         k: int = 1000,
         search: Search = Search(),  # noqa: B008
@@ -337,8 +337,8 @@ class Searcher:
 
         Parameters
         ----------
-        queries : iterable of Query
-            With distinct identifiers.
+        queries : iterable of str or Query
+            With distinct identifiers. That of a string is its place: ``"1"`` for the first query, ``"2"`` for the next.
         k : int, optional
             Number of results per query.
         search : Search, optional
@@ -359,6 +359,15 @@ class Searcher:
         -------
         Run
             In the order of the queries.
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     searcher = termwise.build_index([termwise.Document("a", "green tea")], folder)
+        ...     run = searcher.rank_many(["tea", "a green cup"])
+        >>> [(ranking.query_id, ranking.doc_ids) for ranking in run]
+        [('1', ('a',)), ('2', ('a',))]
         """
         return self.timed_run(
             queries,
@@ -373,7 +382,7 @@ class Searcher:
 
     def timed_run(
         self,
-        queries: Iterable[Query],
+        queries: Iterable[str | Query],
         *,
         k: int = 1000,
         search: Search = Search(),  # noqa: B008
@@ -403,14 +412,14 @@ class Searcher:
         return timed_run(checked, rank, stage="search", name=name, progress=progress, threads=threads)
 
     def part_runs(
-        self, queries: Iterable[Query], *, exclude: Exclusion = None, progress: Progress = no_progress
+        self, queries: Iterable[str | Query], *, exclude: Exclusion = None, progress: Progress = no_progress
     ) -> list[Run]:
         """Return the scores of all candidates in each part of a mixture, to learn its weights.
 
         Parameters
         ----------
-        queries : iterable of Query
-            With distinct identifiers.
+        queries : iterable of str or Query
+            See `rank_many`.
         exclude, progress
             See `rank_many`.
 
@@ -633,18 +642,24 @@ class Searcher:
 
 
 def checked_queries(
-    queries: Iterable[Query], candidates: Run | None, exclude: Exclusion
+    queries: Iterable[str | Query], candidates: Run | None, exclude: Exclusion
 ) -> tuple[list[Query], ExcludedDocuments]:
-    """Return the queries to rank, those of the run if candidates are given, and the excluded documents."""
-    check("queries", queries, isinstance(queries, Iterable), "an iterable of Query")
+    """Return the queries to rank, those of the run if candidates are given, and the excluded documents.
+
+    The identifier of a string is its place among the queries, from 1.
+    """
+    several = isinstance(queries, Iterable) and not isinstance(queries, str | Query | Mapping)
+    check("queries", queries, several, "queries, such as ['green tea', termwise.Query('q2', 'black tea')]")
     if candidates is not None:
         check_run(candidates)
     excluded = ExcludedDocuments.of(exclude)
     checked: list[Query] = []
-    for query in queries:
+    for place, query in enumerate(queries, 1):
+        if isinstance(query, str):
+            query = Query(str(place), query)
         if not isinstance(query, Query) or not all(isinstance(field, str) for field in query):
             raise ParameterError(
-                "each query needs an identifier and a text",
+                "each query is a string, or has an identifier and a text",
                 facts=[("given", f"{type(query).__name__}: {query!r}")],
                 fixes=[Fix.python("termwise.Query('q1', 'the question')")],
             )

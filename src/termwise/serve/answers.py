@@ -161,11 +161,12 @@ class FacetValue(TypedDict):
 
 
 class SearchedIndex(TypedDict):
-    """An index that took part in a fused search."""
+    """An index that took part in a fused search; `total` is the number of its matches, on request."""
 
     index: str
     generation: int
     documents: int
+    total: NotRequired[int]
 
 
 class FacetsAnswer(SearchedIndex):
@@ -175,22 +176,29 @@ class FacetsAnswer(SearchedIndex):
 
 
 class SearchAnswer(SearchedIndex):
-    """Results of a search in one index; `unknown_pins` are pinned documents that the index lacks."""
+    """Results of a search in one index.
+
+    `unknown_pins` are pinned documents that the index lacks; `reasons` say why there are no results.
+    """
 
     hits: list[HitAnswer]
     unknown_pins: NotRequired[list[str]]
-    total: NotRequired[int]
     facets: NotRequired[dict[str, list[FacetValue]]]
     did_you_mean: NotRequired[list[dict[str, Any]]]
+    reasons: NotRequired[list[str]]
     milliseconds: float
 
 
 class FusedSearchAnswer(TypedDict):
-    """Results of a fused search."""
+    """Results of a fused search; `total` and `facets` are sums over the indexes."""
 
     indexes: list[SearchedIndex]
     normalisation: str
     hits: list[HitAnswer]
+    total: NotRequired[int]
+    facets: NotRequired[dict[str, list[FacetValue]]]
+    did_you_mean: NotRequired[list[dict[str, Any]]]
+    reasons: NotRequired[list[str]]
     milliseconds: float
 
 

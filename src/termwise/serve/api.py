@@ -29,6 +29,7 @@ from termwise.serve.bodies import (
 from termwise.serve.changes import Change, Delete, Put
 from termwise.serve.documents import document_record, read_document, read_merge
 from termwise.serve.errors import ServiceError, TooLargeError, error_record, status_of
+from termwise.serve.fused_search import fused_search
 from termwise.serve.indexes import ServedIndex
 from termwise.serve.operations import Handler, Operation
 from termwise.serve.requests import ExplainRequest, FusedSearchRequest, SearchRequest
@@ -68,7 +69,14 @@ def _served(service: Service, request: Request) -> ServedIndex:
     return service.indexes[request.path_params["index"]]
 
 
-@_operation("POST", f"{INDEX}/search", "Search one index.", body=SearchRequest, answer=answers.SearchAnswer)
+@_operation(
+    "POST",
+    f"{INDEX}/search",
+    "Search one index.",
+    body=SearchRequest,
+    example={"query": "green tea", "k": 5, "total": True},
+    answer=answers.SearchAnswer,
+)
 async def _search(service: Service, request: Request) -> Response:
     served = _served(service, request)
     asked = await model_of(request, SearchRequest, service.settings.search_body)
@@ -162,9 +170,7 @@ async def _verify_index(service: Service, request: Request) -> Response:
 )
 async def _search_several(service: Service, request: Request) -> Response:
     asked = await model_of(request, FusedSearchRequest, service.settings.search_body)
-    return JsonAnswer(
-        await service.pool.run(lambda: search.fused_search(service.indexes, asked, service.settings))
-    )
+    return JsonAnswer(await service.pool.run(lambda: fused_search(service.indexes, asked, service.settings)))
 
 
 @_operation(
@@ -172,6 +178,7 @@ async def _search_several(service: Service, request: Request) -> Response:
     f"{INDEX}/explain",
     "Explain the score of a document as a sum over terms.",
     body=ExplainRequest,
+    example={"query": "green tea", "doc_id": "ID"},
     answer=answers.ExplainAnswer,
 )
 async def _explain(service: Service, request: Request) -> Response:
@@ -187,7 +194,9 @@ async def _explain(service: Service, request: Request) -> Response:
     f"{INDEX}/suggest",
     "Complete the last word of a text, and suggest words for those that no document has.",
     parameters={
-        "properties": {"text": {"type": "string", "description": "Beginning of a query."}},
+        "properties": {
+            "text": {"type": "string", "description": "Beginning of a query.", "examples": ["green te"]}
+        },
         "required": ["text"],
     },
     answer=answers.SuggestAnswer,
@@ -211,6 +220,7 @@ async def _suggest(service: Service, request: Request) -> Response:
     role="write",
     body=dict[str, Any],
     body_lines=True,
+    example='{"_id": "ID", "text": "green tea from Uji"}\n{"delete": "OTHER"}\n',
     parameters=REFRESH,
     answer=answers.LineAnswer,
 )
@@ -248,6 +258,7 @@ async def _get_document(service: Service, request: Request) -> Response:
     "Add a document, or replace the one with its identifier.",
     role="write",
     body=dict[str, Any],
+    example={"title": "Sencha", "text": "green tea from Uji"},
     parameters=REFRESH,
     answer=answers.ChangeAnswer,
 )

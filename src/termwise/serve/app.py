@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -38,6 +38,7 @@ from termwise.serve.observation import Metrics, requests_log
 from termwise.serve.openapi import openapi_document
 from termwise.serve.opensearch.routes import opensearch_routes, refusal
 from termwise.serve.operations import Operation, WholeRoute
+from termwise.serve.page.api_description import described, description_text
 from termwise.serve.page.errors import at_the_page
 from termwise.serve.page.routes import error_page, is_for_page, page_routes
 from termwise.serve.search_pool import client_name
@@ -101,6 +102,12 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
     async def openapi(request: Request) -> Response:
         return JsonAnswer(document)
 
+    async def docs(request: Request) -> Response:
+        if "json" in request.headers.get("accept", ""):
+            return JsonAnswer(document)
+        name = "INDEX" if service.settings.keys else indexes[0]
+        return PlainTextResponse(description_text(described(document, str(request.base_url), name)))
+
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with contextlib.AsyncExitStack() as running:
@@ -116,7 +123,7 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
             WholeRoute("/openapi.json", openapi, name="openapi"),
             *([] if tools is None else [WholeRoute("/mcp", tools, methods=["POST"], name="mcp")]),
             *page_routes(service, document),
-            *([] if "docs" in indexes else [WholeRoute("/docs", openapi, name="openapi")]),  # for programs
+            *([] if "docs" in indexes else [WholeRoute("/docs", docs, name="docs")]),  # for terminals
             *opensearch_routes(service),
         ],
         exception_handlers={TermwiseError: _refused, HTTPException: _not_found},

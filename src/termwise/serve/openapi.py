@@ -116,9 +116,9 @@ def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
 
 def _content(operation: Operation, kind: Any) -> dict[str, Any]:
     """Return the description of a body; lines of JSON have no schema."""
-    if operation.body_lines:
-        return {NDJSON: {"schema": {"type": "string"}}}
     example = {} if operation.example is None else {"example": operation.example}
+    if operation.body_lines:
+        return {NDJSON: {"schema": {"type": "string"}, **example}}
     return {JSON: {"schema": _schema(kind), **example}}
 
 

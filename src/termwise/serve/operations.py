@@ -64,8 +64,8 @@ class Operation:
         Model of the body.
     body_lines : bool
         Whether the body has one JSON object on each line.
-    example : dict or None
-        Example of a body.
+    example : dict, str or None
+        Example of a body; text for a body of lines.
     parameters : dict, or a model
         JSON schema of an object with the parameters of the address besides those of the path, or their model.
     """
@@ -79,5 +79,5 @@ class Operation:
     role: Needed = "search"
     body: Any = None
     body_lines: bool = False
-    example: dict[str, Any] | None = None
+    example: dict[str, Any] | str | None = None
     parameters: dict[str, Any] | type = field(default_factory=dict)

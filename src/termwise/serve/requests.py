@@ -79,20 +79,15 @@ class _Request(BaseModel):
         return Search(**given)
 
 
-class SearchRequest(_Request):
-    """A search in one index: for a `query`, or for documents like a document (`like`) or a text (`like_text`).
+class SearchOptions(_Request):
+    """Options of a search in one or several indexes."""
 
-    Without any of them, all documents are results, in the order of the index or of `sort`.
-    """
-
-    query: str | None = Field(None, description="Words to search for.", examples=["green tea"])
-    like: Identifier | None = Field(None, description="Identifier of a document whose text is the query.")
-    like_text: str | None = Field(None, description="A whole document as the query.")
-    weights: Annotated[dict[str, float], Field(max_length=1_000)] | None = Field(
+    query: str | None = Field(
         None,
-        description="Query weights of terms of the index, as its analyzer writes them, instead of those of `query`.",
-        examples=[{"green": 1.5, "tea": 0.5}],
+        description="Words to search for. Empty is the same as left out if there is a condition or an order.",
+        examples=["green tea"],
     )
+    like_text: str | None = Field(None, description="A whole document as the query.")
     k: int = Field(10, ge=1, description="Number of results.")
     offset: int = Field(0, ge=0, description="Results to skip, for the next page.")
     filter: Filter | None = FILTER
@@ -114,9 +109,6 @@ class SearchRequest(_Request):
         None, description="Attribute of which each value has at most `collapse_size` results."
     )
     collapse_size: int = Field(1, ge=1, description="Results of each value of `collapse`.")
-    candidates: Annotated[list[Identifier], Field(max_length=10_000)] | None = Field(
-        None, description="Documents to score and order, instead of searching."
-    )
     exclude: Annotated[list[Identifier], Field(max_length=10_000)] = Field(
         default_factory=list, description="Documents to leave out."
     )
@@ -128,6 +120,11 @@ class SearchRequest(_Request):
         default_factory=list, description="Attributes whose values are counted over all matches."
     )
     facet_values: int = Field(10, ge=1, description="Values of each facet.")
+    multi_select: bool = Field(
+        False,
+        description="Count each facet without the conditions of `filter` on its own attribute, so that the other "
+        "values of a chosen one keep their counts.",
+    )
     ranges: dict[str, Annotated[dict[str, Range], Field(max_length=100)]] = Field(
         default_factory=dict,
         description="Ranges of attributes to count, by attribute and name: from the first value to below the second.",
@@ -142,6 +139,23 @@ class SearchRequest(_Request):
     excerpt_length: int = Field(
         200, ge=20, le=100_000, description="Largest number of characters of an excerpt."
     )
+
+
+class SearchRequest(SearchOptions):
+    """A search in one index: for a `query`, or for documents like a document (`like`) or a text (`like_text`).
+
+    Without any of them, all documents are results, in the order of the index or of `sort`.
+    """
+
+    like: Identifier | None = Field(None, description="Identifier of a document whose text is the query.")
+    weights: Annotated[dict[str, float], Field(max_length=1_000)] | None = Field(
+        None,
+        description="Query weights of terms of the index, as its analyzer writes them, instead of those of `query`.",
+        examples=[{"green": 1.5, "tea": 0.5}],
+    )
+    candidates: Annotated[list[Identifier], Field(max_length=10_000)] | None = Field(
+        None, description="Documents to score and order, instead of searching."
+    )
     explain: bool = Field(
         False,
         description="Return the score of each result as a sum over terms; by default for at most 100 results.",
@@ -155,21 +169,26 @@ class IndexWeight(_Request):
     weight: float = Field(1.0, ge=-100, le=100)
 
 
-class FusedSearchRequest(_Request):
-    """A search in several indexes, whose results are fused into one ranking."""
+class FusedSearchRequest(SearchOptions):
+    """A search in several indexes, whose results are fused into one ranking.
+
+    Conditions limit the results of each index. `k`, `offset` and `collapse` apply to the fused ranking, and so does
+    `sort`: documents with equal values are in the order of their fused scores. An index without the attribute of
+    `sort`, `collapse` or a facet counts as one whose documents have no value. `total` and facets are sums over the
+    indexes: a document that several of them have counts once for each.
+    """
 
     indexes: Annotated[list[IndexWeight], Field(min_length=1, max_length=10)] = Field(
-        description="Indexes to search, and the weight of each."
+        description="Indexes to search, and the weight of each.",
+        examples=[[{"index": "shop"}, {"index": "guides", "weight": 0.5}]],
     )
-    query: str = Field(description="Words to search for.", examples=["green tea"])
     normalisation: Literal["z", "minmax", "raw", "reciprocal-rank"] = Field(
         "z",
         description="How scores are made comparable for each query, before they are weighted and added up.",
     )
-    depth: int = Field(100, ge=1, description="Results of each index that are fused.")
-    k: int = Field(10, ge=1, description="Number of results.")
-    filter: Filter | None = FILTER
-    show: Names | None = Field(None, description="Attributes of results; by default all.")
+    depth: int = Field(
+        100, ge=1, description="Results of each index that are fused; `k` + `offset`, if that is more."
+    )
 
 
 class ExplainRequest(_Request):

@@ -15,24 +15,21 @@ from termwise.budget import spend
 from termwise.errors import ParameterError
 from termwise.explain import Explanation
 from termwise.filters import ValueCount
-from termwise.fusion import fuse, reciprocal_rank_fusion
-from termwise.records import Query, Ranking, Run, join_fields
-from termwise.search import Hit, Results, Search, Searcher, Snippet
+from termwise.records import join_fields
+from termwise.search import Hit, Results, Searcher, Snippet
 from termwise.serve.answers import (
     Excerpt,
     ExplainAnswer,
     ExplanationAnswer,
     FacetsAnswer,
     FacetValue,
-    FusedSearchAnswer,
     HitAnswer,
-    PartScore,
     SearchAnswer,
     SuggestAnswer,
 )
 from termwise.serve.documents import texts_by_field
-from termwise.serve.indexes import OpenIndex, ServedIndexes
-from termwise.serve.requests import ExplainRequest, FacetsRequest, FusedSearchRequest, SearchRequest
+from termwise.serve.indexes import OpenIndex
+from termwise.serve.requests import ExplainRequest, FacetsRequest, SearchOptions, SearchRequest
 from termwise.serve.settings import ServiceSettings
 
 
@@ -63,7 +60,7 @@ class Found(NamedTuple):
 def search(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings) -> Found:
     """Search one index; the answer has no explanations."""
     begin = time.perf_counter()
-    _check_limits(request, settings)
+    check_limits(request, settings)
     searcher = opened.searcher
     results = searcher.search(request.search(opened.relevance))
     answer: SearchAnswer = {
@@ -80,12 +77,14 @@ def search(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings)
         answer["total"] = results.count()
     if request.facets or request.ranges:
         spend()
-        answer["facets"] = _facet_records(results.facets())
+        answer["facets"] = facet_records(results.facets())
     spend()
     suggested = results.did_you_mean()
     if suggested:
         answer["did_you_mean"] = [asdict(each) for each in suggested]
     spend()
+    if reasons := results.reasons():
+        answer["reasons"] = reasons
     explanations = results.explain() if request.explain else []
     answer["milliseconds"] = round(1000 * (time.perf_counter() - begin), 3)
     return Found(answer, results, explanations)
@@ -93,85 +92,34 @@ def search(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings)
 
 def _hits(searcher: Searcher, results: Results, request: SearchRequest) -> list[HitAnswer]:
     """Return results as JSON-like data."""
-    ranking = results.ranking
+    _ = results.ranking
     spend()
     found = results.hits(show=request.show, texts=False)
-    records = [_hit_record(rank, hit) for rank, hit in enumerate(found, request.offset + 1)]
+    records = [hit_record(rank, hit) for rank, hit in enumerate(found, request.offset + 1)]
+    add_texts(records, searcher, results, request)
+    return records
+
+
+def add_texts(
+    records: Sequence[HitAnswer], searcher: Searcher, results: Results, request: SearchOptions
+) -> None:
+    """Add texts and excerpts to records of documents of an index, as far as the request asks for them."""
+    doc_ids = [record["doc_id"] for record in records]
     if request.text:
-        for record, texts in zip(records, texts_by_field(searcher, ranking.doc_ids), strict=True):
+        for record, texts in zip(records, texts_by_field(searcher, doc_ids), strict=True):
             record["text"] = join_fields(texts.values()) if texts else None
             record["texts"] = texts
     if request.highlight:
         spend()
-        excerpts = results.snippets(length=request.excerpt_length)
+        excerpts = results.snippets(doc_ids, length=request.excerpt_length)
         for record, excerpt in zip(records, excerpts, strict=True):
             record["excerpt"] = excerpt_record(excerpt)
-    return records
 
 
 def count(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings) -> int:
     """Return the number of documents that a search matches."""
-    _check_limits(request, settings)
+    check_limits(request, settings)
     return opened.searcher.search(request.search(opened.relevance)).count()
-
-
-def fused_search(
-    indexes: ServedIndexes, request: FusedSearchRequest, settings: ServiceSettings
-) -> FusedSearchAnswer:
-    """Search several indexes, and fuse their results into one ranking.
-
-    The score of a document in an index that does not find it is the lowest score of the index for the query. Attributes
-    and texts of a result are those of the first index that has the document.
-    """
-    begin = time.perf_counter()
-    _check_length("query", request.query, settings.max_query)
-    _check_most("k", request.k, settings.max_results)
-    _check_most("depth", request.depth, settings.max_results)
-    opened = {each.index: indexes[each.index].current() for each in request.indexes}
-    searchers = {name: each.searcher for name, each in opened.items()}
-    if len(searchers) < len(request.indexes):
-        raise ParameterError("an index occurs twice in a fused search")
-    query = Query("q", request.query)
-    runs = []
-    for name, searcher in searchers.items():
-        spend()
-        asked = Search(query, k=request.depth, filter=request.filter, relevance=opened[name].relevance)
-        runs.append(Run([searcher.search(asked).ranking], name))
-    if request.normalisation == "reciprocal-rank":
-        run = reciprocal_rank_fusion(runs)
-    else:
-        weights = [each.weight for each in request.indexes]
-        run = fuse(runs, weights, missing="minimum", scaling=request.normalisation, documents="union")
-    ranking = run["q"].top(request.k)
-    return {
-        "indexes": [each.about() for each in opened.values()],
-        "normalisation": request.normalisation,
-        "hits": _fused_hits(searchers, ranking, runs, request.show),
-        "milliseconds": round(1000 * (time.perf_counter() - begin), 3),
-    }
-
-
-def _fused_hits(
-    searchers: Mapping[str, Searcher], ranking: Ranking, runs: Sequence[Run], show: Sequence[str] | None
-) -> list[HitAnswer]:
-    """Return the results of a fused search, with rank and score in each index."""
-    places = [
-        {scored.doc_id: (rank, scored.score) for rank, scored in enumerate(run["q"], 1)} for run in runs
-    ]
-    records: list[HitAnswer] = []
-    for rank, scored in enumerate(ranking, 1):
-        parts: dict[str, PartScore] = {
-            name: {"rank": place[scored.doc_id][0], "score": place[scored.doc_id][1]}
-            for name, place in zip(searchers, places, strict=True)
-            if scored.doc_id in place
-        }
-        searcher = searchers[next(iter(parts))]
-        known = None if show is None else [name for name in show if name in searcher.schema]
-        (hit,) = searcher.hits(Ranking([scored.doc_id], [scored.score]), show=known, texts=False)
-        record = _hit_record(rank, hit)
-        record["index"], record["parts"] = next(iter(parts)), parts
-        records.append(record)
-    return records
 
 
 def explain(opened: OpenIndex, request: ExplainRequest, settings: ServiceSettings) -> ExplainAnswer:
@@ -233,7 +181,7 @@ def facets(opened: OpenIndex, request: FacetsRequest, settings: ServiceSettings)
     _check_length("query", request.query or "", settings.max_query)
     _check_facets(request, settings)
     counts = opened.searcher.search(request.search(opened.relevance)).facets()
-    return {**opened.about(), "facets": _facet_records(counts)}
+    return {**opened.about(), "facets": facet_records(counts)}
 
 
 def suggest(searcher: Searcher, text: str, settings: ServiceSettings) -> SuggestAnswer:
@@ -245,14 +193,16 @@ def suggest(searcher: Searcher, text: str, settings: ServiceSettings) -> Suggest
     }
 
 
-def _facet_records(counts: Mapping[str, Sequence[ValueCount]]) -> dict[str, list[FacetValue]]:
+def facet_records(counts: Mapping[str, Sequence[ValueCount]]) -> dict[str, list[FacetValue]]:
+    """Return counts of values as JSON-like data."""
     return {
         name: [{"value": each.value, "documents": each.documents} for each in values]
         for name, values in counts.items()
     }
 
 
-def _hit_record(rank: int, hit: Hit) -> HitAnswer:
+def hit_record(rank: int, hit: Hit) -> HitAnswer:
+    """Return a result with its attributes as JSON-like data."""
     record: HitAnswer = {"rank": rank, "doc_id": hit.doc_id, "score": hit.score}
     if hit.pinned:
         record["pinned"] = True
@@ -272,21 +222,22 @@ def excerpt_record(snippet: Snippet) -> Excerpt:
     }
 
 
-def _check_limits(request: SearchRequest, settings: ServiceSettings) -> None:
+def check_limits(request: SearchOptions, settings: ServiceSettings) -> None:
+    """Refuse a request over a limit of the service."""
     for name in ("query", "like", "like_text"):
-        _check_length(name, getattr(request, name) or "", settings.max_query)
+        _check_length(name, getattr(request, name, None) or "", settings.max_query)
     _check_length("must and must_not", "".join([*request.must, *request.must_not]), settings.max_query)
-    _check_most("k + offset", request.k + request.offset, settings.max_results)
-    if request.explain:
-        _check_most("k of a search with explanations", request.k, settings.max_explained)
+    check_most("k + offset", request.k + request.offset, settings.max_results)
+    if isinstance(request, SearchRequest) and request.explain:
+        check_most("k of a search with explanations", request.k, settings.max_explained)
     _check_facets(request, settings)
 
 
-def _check_facets(request: SearchRequest | FacetsRequest, settings: ServiceSettings) -> None:
-    ranges = request.ranges if isinstance(request, SearchRequest) else {}
-    _check_most("number of facets", len(request.facets) + len(ranges), settings.max_facets)
+def _check_facets(request: SearchOptions | FacetsRequest, settings: ServiceSettings) -> None:
+    ranges = request.ranges if isinstance(request, SearchOptions) else {}
+    check_most("number of facets", len(request.facets) + len(ranges), settings.max_facets)
     if request.facets:
-        _check_most("facet_values", request.facet_values, settings.max_results)
+        check_most("facet_values", request.facet_values, settings.max_results)
 
 
 def _check_length(name: str, text: str, most: int) -> None:
@@ -298,7 +249,8 @@ def _check_length(name: str, text: str, most: int) -> None:
         )
 
 
-def _check_most(name: str, number: int, most: int) -> None:
+def check_most(name: str, number: int, most: int) -> None:
+    """Refuse a number over a limit of the service."""
     if number > most:
         raise ParameterError(
             f"{name} is larger than this service allows", facts=[("given", number), ("most", most)]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 
 import numpy as np
 import pytest
@@ -69,6 +70,54 @@ def test_empty_documents_are_indexed_and_are_not_results(searcher):
 def test_iterables_of_any_kind_are_read_once(tmp_path):
     searcher = build_index((document for document in SMALL), tmp_path / "i")
     assert len(searcher.index) == 4
+
+
+RECORDS = [
+    {"id": 7, "title": "Sencha", "text": "green tea", "price": 12.5, "stock": np.int64(3)},
+    {"id": "b", "title": "Assam", "text": math.nan, "price": math.nan, "stock": None},
+]
+
+
+@pytest.mark.parametrize("model", ["bm25", "instant"])
+@pytest.mark.parametrize("given", [list, iter, lambda records: dict(enumerate(records)).values()])
+def test_records_are_documents_with_the_fields_of_files(tmp_path, given, model):
+    searcher = build_index(given(RECORDS), tmp_path / "i", model=model, attributes="all", store_text=True)
+    assert [hit.text for hit in searcher.hits(searcher.rank())] == ["Sencha\ngreen tea", "Assam"]
+    assert searcher.attributes(["7", "b"]) == [{"price": 12.5, "stock": 3}, {}]
+    assert dict(searcher.schema) == {"price": "float", "stock": "integer"}
+
+
+def test_fields_and_weights_of_records(tmp_path):
+    searcher = build_index(RECORDS, tmp_path / "i", fields={"title": 3, "text": 1}, attributes=["price"])
+    assert searcher.index.manifest.field_weights == {"title": 3, "text": 1}
+    assert dict(searcher.schema) == {"price": "float"}
+
+
+def test_records_join_an_index(tmp_path):
+    build_index(RECORDS[:1], tmp_path / "i", fields=("title",), attributes="all", store_text=True)
+    with termwise.open_writer(tmp_path / "i") as writer:
+        assert writer.add({"_id": "c", "title": "Uji", "hidden": "x", "price": 2} for _ in "ab").new == 1
+    searcher = termwise.open(tmp_path / "i")
+    (hit,) = searcher.hits(searcher.rank("uji"))
+    assert (hit.doc_id, hit.text, hit.attributes) == ("c", "Uji", {"price": 2.0})
+
+
+@pytest.mark.parametrize(
+    ("records", "error", "message"),
+    [
+        (RECORDS[0], ParameterError, "a collection consists of documents"),
+        ([RECORDS[0], "green"], ParameterError, "each record is a mapping of fields to values"),
+        ([RECORDS[0], SMALL[0]], ParameterError, "each record is a mapping of fields to values"),
+        ([SMALL[0], RECORDS[0]], ParameterError, "a collection consists of documents"),
+        ([{"id": "a", "plot": 3}], MalformedRecordError, "plot"),
+        ([{"id": math.nan, "text": "tea"}], MalformedRecordError, "an identifier is not valid"),
+        (7, ParameterError, "documents cannot have this value"),
+    ],
+)
+def test_other_records_are_refused(tmp_path, records, error, message):
+    with pytest.raises(error, match=message):
+        build_index(records, tmp_path / "i")
+    assert not (tmp_path / "i").exists()
 
 
 @pytest.mark.parametrize("documents", [[], iter(())])

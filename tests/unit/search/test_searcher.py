@@ -92,6 +92,20 @@ def test_invalid_numbers_of_threads(searcher, threads):
         searcher.rank_many([], threads=threads)
 
 
+def test_strings_are_queries_with_their_place_as_identifier(searcher):
+    given = ["merge lists", Query("q", "shuffle"), "zebra"]
+    run = searcher.rank_many(iter(given), k=2)
+    assert [ranking.query_id for ranking in run] == ["1", "q", "3"]
+    assert run["1"].doc_ids == searcher.rank("merge lists", k=2).doc_ids
+    only = searcher.rank_many(given, candidates=Run([run["q"]], "r"))
+    assert [ranking.query_id for ranking in only] == ["q"]
+    with pytest.raises(DuplicateIdError):
+        searcher.rank_many(["merge", Query("1", "lists")])
+    for one in ("merge", given[1], {"q": "merge"}):
+        with pytest.raises(ParameterError, match="queries cannot have this value"):
+            searcher.rank_many(one)
+
+
 def test_reranking_skips_queries_absent_from_the_run(searcher):
     candidates = Run([Ranking(["d1", "d2"], [2, 1], query_id="q1")])
     timed = searcher.timed_run([Query("q1", "merge"), Query("q2", "merge")], candidates=candidates)

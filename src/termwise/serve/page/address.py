@@ -108,8 +108,8 @@ class SearchAddress:
         )
         return known, unknown
 
-    def filter(self, schema: Schema, *, without: str | None = None) -> dict[str, Any] | None:
-        """Return the filter in JSON; None without conditions. The values of the attribute `without` are left out.
+    def filter(self, schema: Schema) -> dict[str, Any] | None:
+        """Return the filter in JSON; None without conditions.
 
         Raises
         ------
@@ -118,7 +118,7 @@ class SearchAddress:
         """
         conditions: list[dict[str, Any]] = []
         for name, values in self.chosen.items():
-            if name != without and values:
+            if values:
                 conditions.append(
                     {"field": name, "in": [_chosen(schema[name], name, each) for each in values]}
                 )

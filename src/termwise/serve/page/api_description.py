@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -55,10 +55,27 @@ def described(document: Mapping[str, Any], base: str, index: str) -> list[dict[s
                         for status, each in operation["responses"].items()
                         if not status.startswith("2")
                     ],
-                    "example": _curl(method.upper(), base, path, operation, media_type, body, index),
+                    "example": _curl(method.upper(), base, path, operation, media_type, index),
                 }
             )
     return operations
+
+
+def description_text(operations: Sequence[Mapping[str, Any]]) -> str:
+    """Return the operations, as `described` returns them, as text for a terminal, each with an example."""
+    parts = [
+        "The API of this service. For programs: /openapi.json. As a page: open this address in a browser."
+    ]
+    for each in operations:
+        lines = [f"{each['method']} {each['path']}", each["summary"], "", each["example"]]
+        for title, fields in (("parameters", each["parameters"]), ("body", each["body"])):
+            if fields:
+                lines += ["", f"{title}:"]
+                lines += [
+                    f"  {field.name} ({field.type}): {field.description}".rstrip(": ") for field in fields
+                ]
+        parts.append("\n".join(lines))
+    return "\n\n\n".join(parts) + "\n"
 
 
 def _content(part: Mapping[str, Any], schemas: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -110,12 +127,11 @@ def _curl(
     path: str,
     operation: Mapping[str, Any],
     media_type: str,
-    body: Mapping[str, Any],
     index: str,
 ) -> str:
     path = path.replace("{index}", index).replace("{doc_id}", "ID")
     parameters = {
-        each["name"]: _example(each["name"], each["schema"], index)
+        each["name"]: _example(each["schema"])
         for each in operation["parameters"]
         if each["in"] == "query" and (each.get("required") or "examples" in each["schema"])
     }
@@ -125,23 +141,17 @@ def _curl(
     lines = [" ".join(words)]
     if media_type:
         content = operation["requestBody"]["content"][media_type]
-        properties = body.get("properties", {})
-        required = body.get("required", ())
-        shown = [name for name in properties if name in required or "examples" in properties[name]]
-        optional = [name for name in shown if name not in required][1:]
-        example = {
-            name: _example(name, properties[name], index) for name in shown if name not in optional
-        } or content.get("example", {"_id": "ID", "text": "green tea from Uji"})
+        example = content.get("example", {"_id": "ID", "text": "green tea from Uji"})
+        if "indexes" in example:
+            example = {**example, "indexes": [{"index": index}]}
+        data = example if isinstance(example, str) else json.dumps(example, ensure_ascii=False)
+        option = "--data-binary" if isinstance(example, str) else "-d"  # which keeps the ends of lines
         lines.append(f"-H {shlex.quote(f'Content-Type: {media_type}')}")
-        lines.append(f"-d {shlex.quote(json.dumps(example, ensure_ascii=False))}")
+        lines.append(f"{option} {shlex.quote(data)}")
     return " \\\n  ".join(lines)
 
 
-def _example(name: str, schema: Mapping[str, Any], index: str) -> Any:
+def _example(schema: Mapping[str, Any]) -> Any:
     if schema.get("examples"):
         return schema["examples"][0]
-    if schema.get("type") == "array":
-        return [{"index": index}] if name == "indexes" else []
-    return {"doc_id": "ID", "integer": 1, "boolean": True}.get(
-        "doc_id" if name == "doc_id" else str(schema.get("type")), "green tea"
-    )
+    return {"integer": 1, "boolean": True}.get(str(schema.get("type")), "green tea")

@@ -34,9 +34,6 @@ COUNTED = ("keyword", "keywords", "boolean")
 RANGES = ("integer", "float", "date")
 """Types of the attributes that are filtered by value, and by range."""
 
-COUNTED_ALONE = 4
-"""Chosen attributes whose other values are counted, too; each takes a search."""
-
 _AROUND = 2
 
 _NUMBER = re.compile(r"-?[0-9]*\.?[0-9]+(e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -171,7 +168,7 @@ def _found(opened: OpenIndex, address: SearchAddress, settings: ServiceSettings)
             }
             for hit, title, explanation in zip(answer["hits"], titles, explained, strict=True)
         ],
-        "facets": _facets(opened, address, request, answer, settings),
+        "facets": _facets(address, answer),
         "corrected": _corrected(address, answer),
         "pages": _pages(address, reached),
         "neighbours": _neighbours(address, reached),
@@ -240,7 +237,8 @@ def _request(address: SearchAddress, searcher: Searcher, settings: ServiceSettin
         "filter": address.filter(schema),
         "sort": address.sort or None,
         "fuzzy": address.fuzzy and not address.like,
-        "facets": counted[: settings.max_facets],
+        "facets": list(dict.fromkeys([*address.chosen, *counted]))[: settings.max_facets],
+        "multi_select": True,
         "facet_values": min(VALUES, settings.max_results),
         "total": True,
         "highlight": stores_text,
@@ -249,21 +247,9 @@ def _request(address: SearchAddress, searcher: Searcher, settings: ServiceSettin
     return checked_model(asked, SearchRequest)
 
 
-def _facets(
-    opened: OpenIndex,
-    address: SearchAddress,
-    request: SearchRequest,
-    answer: SearchAnswer,
-    settings: ServiceSettings,
-) -> list[Facet]:
+def _facets(address: SearchAddress, answer: SearchAnswer) -> list[Facet]:
     """Return the facets that help to choose; one with a chosen value counts the matches without this choice."""
-    counts: dict[str, list[FacetValue]] = dict(answer.get("facets", {}))
-    for name in list(address.chosen)[:COUNTED_ALONE]:
-        filter = address.filter(opened.searcher.schema, without=name)
-        changes = {"filter": filter, "facets": [name], "k": 1, "offset": 0}
-        changes |= dict.fromkeys(("total", "highlight", "explain"), False)
-        answered = search(opened, request.model_copy(update=changes), settings).answer
-        counts[name] = answered["facets"][name]
+    counts: dict[str, list[FacetValue]] = answer.get("facets", {})
     facets = []
     for name in dict.fromkeys([*counts, *address.chosen]):
         found = counts.get(name, [])

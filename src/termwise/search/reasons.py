@@ -1,0 +1,131 @@
+"""Why a search has no results: lines for the command line, the service and its page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from termwise.display.safe_text import legible_line, listed
+from termwise.search.backend import Backend
+from termwise.search.parts import Part
+from termwise.search.request import Search
+from termwise.search.single_index import SingleIndex
+
+if TYPE_CHECKING:
+    from termwise.search.results import Results
+    from termwise.search.suggestions import Suggestion
+
+_REMOVED = "the analyzer removes all words of the query"
+
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+def suggested_words(suggestions: Iterable[Suggestion]) -> list[str]:
+    """Return the words of suggestions, without repetitions."""
+    return list(dict.fromkeys(similar.word for each in suggestions for similar in each.words))
+
+
+def conditions_text(results: Results) -> str:
+    """Describe the conditions of a search; empty without any."""
+    parts = [] if results.filter is None else [f"filtered by {legible_line(str(results.filter))}"]
+    for name, words in (("with", results.must), ("without", results.must_not)):
+        if words:
+            parts.append(f"{name} {', '.join(legible_line(repr(each)) for each in words)}")
+    return ", ".join(parts)
+
+
+def reasons_for_none(results: Results, backend: Backend, search: Callable[[Search], Results]) -> list[str]:
+    """Return why a search has no results, see `Results.reasons`; `search` searches the backend again."""
+    if not backend.index.documents:
+        return ["the index has no documents"]
+    if (offset := results.search.offset) and len(search(replace(results.search, k=1, offset=0)).ranking):
+        matches = results.count()
+        return [
+            f"{matches:,} {'document matches' if matches == 1 else 'documents match'}, and {offset:,} are skipped"
+        ]
+    conditions = conditions_text(results)
+    if conditions and len(search(replace(results.without_conditions(), k=1, offset=0)).ranking):
+        return _reasons_of_conditions(results, conditions, backend, search)
+    return _reasons_of_query(results, backend)
+
+
+def _reasons_of_conditions(
+    results: Results, conditions: str, backend: Backend, search: Callable[[Search], Results]
+) -> list[str]:
+    """Return that conditions exclude all matches of a query, and which required words no document has."""
+    matching = " that matches the query" if results.text else ""
+    lines = [f"the conditions allow no document{matching} ({conditions})"]
+    if absent := _in_no_document(backend, results.must):
+        lines.append(f"required, but in no document: {listed(absent)}")
+    required = search(Search(f"{' '.join(results.must)} "))  # the last word is complete
+    known = suggested_words(results.did_you_mean())
+    if near := [word for word in suggested_words(required.did_you_mean()) if word not in known]:
+        lines.append(f"did you mean: {listed(near)}")
+    return lines
+
+
+def _reasons_of_query(results: Results, backend: Backend) -> list[str]:
+    """Return why no document matches a query."""
+    from termwise.text.languages import LANGUAGES
+
+    first = backend.parts[0].backend  # no part has results; the words of the first are named
+    text = results.text
+    if results.query.vectors[0].terms.size == 0 < first.encoder.encode_query(text).nnz:
+        return ["the weighting removes all terms of the query"]
+    if results.search.query is None and text:
+        return ["no other document shares a term with the query document"]
+    if not text.strip():
+        return ["the query is empty"]
+    reasons = _unweighted_words(first, text)
+    lines = ["; ".join(reasons) or _REMOVED]
+    name = first.encoder.analyzer.spec.name
+    if name in ("english", *LANGUAGES) and _CJK.search(text):
+        lines.append(
+            f"the analyzer {name} does not split Chinese, Japanese and Korean into words: index with the analyzer cjk"
+        )
+    elif reasons and len(backend.parts) == 1 and first.is_exact:
+        lines.append(
+            "the model of this index matches exact terms only; model1, tilde, tildev2, lookup and best also find "
+            "related terms"
+        )
+    return lines
+
+
+def silent_parts(parts: Iterable[Part], query: str) -> list[str]:
+    """Return a line for each part of a mixture that knows no word of the query, because only the others rank then."""
+    return [
+        f"{part.name}: {'; '.join(_unweighted_words(part.backend, query)) or _REMOVED}"
+        for part in parts
+        if part.backend.encoder.encode_query(query).nnz == 0
+    ]
+
+
+def _unweighted_words(backend: SingleIndex, query: str) -> list[str]:
+    """Return why no word of a query has a weight in an index."""
+    from termwise.text import unknown_token
+    from termwise.text.words_around import word_around
+
+    analysis = backend.encoder.analyzer.analyze(query)
+    known, without_pieces = backend.index.vocabulary.number, unknown_token(backend.encoder.analyzer)
+    unknown, weightless = dict[str, str](), dict[str, str]()
+    for token, span in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
+        word = query[slice(*word_around(query, *span))]
+        (unknown if token == without_pieces or known(token) is None else weightless)[word] = token
+    reasons = [f"no document has a weight for {listed(weightless, ' or ')}"] if weightless else []
+    return reasons + ([f"not in the index: {listed(unknown)}"] if unknown else [])
+
+
+def _in_no_document(backend: Backend, required: Sequence[str]) -> list[str]:
+    """Return the required words that no document has, as far as an index of whole words shows it."""
+    for part in backend.parts:
+        similar = part.backend.similar_terms
+        if similar is not None and part.backend.is_exact:
+            return [
+                text[start:end]
+                for text in dict.fromkeys(required)
+                for token, ((start, end), *_) in similar.analyzer.analyze(text).spans_by_token().items()
+                if not similar.documents(token)
+            ]
+    return []
