@@ -130,11 +130,13 @@ def test_delete_by_a_filter(place, capsys):
 def test_documents_are_listed_without_a_query(place, capsys):
     def listed(*options):
         assert run(["search", "tw", *options, "--json"]) == 0
-        return [json.loads(line)["doc_id"] for line in capsys.readouterr().out.splitlines()]
+        *found, _ = map(json.loads, capsys.readouterr().out.splitlines())
+        return [each["doc_id"] for each in found]
 
     assert listed("--filter", "price < 10") == ["a", "b"]
     assert listed("--sort", "-price", "-k", "2") == ["c", "a"]
     assert listed("--must", "iron") == ["c"]
+    assert listed("", "--filter", "price < 10") == ["a", "b"]
     assert run(["search", "tw", "--filter", "price > 100"]) == 0
     assert "the conditions allow no document (filtered by" in capsys.readouterr().err
     assert "give a query, a query document, or conditions" in failure(capsys, ["search", "tw"], 2)

@@ -261,11 +261,13 @@ def test_search_prints_results_on_stdout_and_the_rest_on_stderr(index, capsys):
 def test_search_as_json(index, capsys):
     capsys.readouterr()
     assert run(["search", "i.tw", "sorted lists", "--json"]) == 0
-    found = lines(capsys)
+    *found, counted = lines(capsys)
     assert [hit["rank"] for hit in found] == [1, 2, 3]
     assert found[0]["doc_id"] == "a"
+    assert counted == {"total": 3, "documents": 3}
     assert run(["search", "i.tw", "sorted lists", "--json", "--explain", "-k", "1"]) == 0
-    (hit,) = lines(capsys)
+    hit, counted = lines(capsys)
+    assert counted == {"total": 3, "documents": 3}
     parts = hit["explanation"]["contributions"]
     assert sum(part["score"] for part in parts) + hit["explanation"]["constant"] == hit["score"]
 
@@ -306,6 +308,22 @@ def test_chinese_japanese_and_korean_need_their_analyzer(index, capsys, query):
     assert "--analyzer" not in streams.err
 
 
+def test_an_offset_skips_results(index, capsys):
+    capsys.readouterr()
+    assert run(["search", "i.tw", "sorted lists", "-k", "2"]) == 0
+    streams = capsys.readouterr()
+    assert streams.err == "2 of 3 matches from 3 documents\n"
+    assert run(["search", "i.tw", "sorted lists", "-k", "2", "--offset", "1"]) == 0
+    paged = capsys.readouterr()
+    assert [line[:1] for line in paged.out.splitlines() if line[:1] != " "] == ["2", "3"]
+    assert paged.err == "2 of 3 matches from 3 documents\n"
+    assert run(["search", "i.tw", "sorted lists", "--offset", "2", "--json"]) == 0
+    hit, counted = lines(capsys)
+    assert (hit["rank"], counted["total"]) == (3, 3)
+    assert run(["search", "i.tw", "sorted lists", "--offset", "9"]) == 0
+    assert capsys.readouterr().err == "no results: 3 documents match, and 9 are skipped\n"
+
+
 def test_words_of_similar_spelling(index, capsys):
     capsys.readouterr()
     assert run(["search", "i.tw", "shufled lists, srted"]) == 0
@@ -318,7 +336,10 @@ def test_words_of_similar_spelling(index, capsys):
     assert "shufled (shuffl) " in streams.out
     assert run(["search", "i.tw", "shufled", "--json"]) == 0
     word = {"word": "shuffle", "term": "shuffl", "distance": 2, "documents": 1}
-    assert lines(capsys) == [{"did_you_mean": [{"word": "shufled", "span": [0, 7], "words": [word]}]}]
+    assert lines(capsys) == [
+        {"total": 0, "documents": 3, "reasons": ["not in the index: shufled", MORE]},
+        {"did_you_mean": [{"word": "shufled", "span": [0, 7], "words": [word]}]},
+    ]
     assert run(["explain", "i.tw", "shufled", "b", "--fuzzy"]) == 0
     assert "shufled (shuffl)  fuzzy" in capsys.readouterr().out
     assert run(["rank", "i.tw", "--queries", "queries.jsonl", "--out", "fuzzy.trec", "--fuzzy"]) == 0
@@ -327,7 +348,7 @@ def test_words_of_similar_spelling(index, capsys):
 def test_the_last_word_as_a_prefix(index, capsys):
     capsys.readouterr()
     assert run(["search", "i.tw", "shu", "--prefix", "--json", "--explain"]) == 0
-    (hit,) = lines(capsys)
+    hit, _ = lines(capsys)
     part = hit["explanation"]["contributions"][0]
     assert (hit["doc_id"], part["term"], part["origin"], part["query_spans"]) == (
         "b",
@@ -550,7 +571,7 @@ def test_seeds_are_left_out_on_request(index, capsys):
 def test_a_document_is_the_query(index, capsys):
     capsys.readouterr()
     assert run(["search", "i.tw", "--like", "b", "--json"]) == 0
-    assert [record["doc_id"] for record in lines(capsys)] == ["a", "c"]
+    assert [record["doc_id"] for record in lines(capsys)[:-1]] == ["a", "c"]
     assert run(["search", "i.tw", "--like", "b", "--explain", "--set", "max_terms=1"]) == 0
     assert "list" in capsys.readouterr().out
     assert run(["explain", "i.tw", "a", "--like", "b", "--json"]) == 0
@@ -572,7 +593,7 @@ def test_a_file_is_the_query(index, capsys):
     assert run(["search", "i.tw", "--like-file", "one.txt", "--json"]) == 0
     assert "the same: b" in capsys.readouterr().err
     assert run(["search", "i.tw", "--like-file", "one.txt", "--set", "min_df=9"]) == 0
-    assert "--set removes all terms" in capsys.readouterr().err
+    assert "the weighting removes all terms" in capsys.readouterr().err
     (index.parent / "two.txt").write_text("shuffle")
     assert run(["explain", "i.tw", "c", "--like-file", "one.txt", "--competitors", "0"]) == 0
     assert run(["explain", "i.tw", "c", "--like-file", "one.txt"]) == 0

@@ -60,7 +60,7 @@ def test_index_search_rerank_and_explain(place, capsys):
     assert "5 documents, 16 terms" in capsys.readouterr().out
     assert not (place / "i.tw.encoding").exists()
     assert run(["search", "i.tw", "merge", "--json"]) == 0
-    found = lines(capsys)
+    *found, _ = lines(capsys)
     assert [hit["doc_id"] for hit in found] == ["a", "d", "e"]
     assert run(["rank", "i.tw", "--queries", "queries.tsv", "--out", "run.trec"]) == 0
     assert run(["rerank", "i.tw", "--run", "run.trec", "--queries", "queries.tsv", "--out", "o.trec"]) == 0

@@ -265,7 +265,7 @@ def test_the_commands(
     assert run(["add", "shop.tw", "more.jsonl"]) == 0
     capsys.readouterr()
     assert run(["search", "shop.tw", "tea", "--filter", "price < 20", "--show", "price", "--json"]) == 0
-    shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    *shown, _ = map(json.loads, capsys.readouterr().out.splitlines())
     assert {hit["doc_id"]: hit["attributes"]["price"] for hit in shown} == {"a": 12.5, "b": 4.0, "d": 9.0}
     assert run(["search", "shop.tw", "tea", "--facets", "tags", "--filter", "price < 20"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "tags: tea 3, green 1"

@@ -165,7 +165,7 @@ def test_the_commands(
     index = str(folder / "changed")
     search = ["search", index, "tea", "--json", "--show", "price"]
     assert run([*search, "--sort", "-price", "--collapse", "brand"]) == 0
-    hits = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    *hits, _ = map(json.loads, capsys.readouterr().out.splitlines())
     assert [(hit["doc_id"], hit["attributes"]) for hit in hits] == [
         ("p4", {"price": 20.0}),
         ("p2", {"price": 4.0}),
@@ -178,7 +178,7 @@ def test_the_commands(
     assert run([*many, "--collapse", "brand"]) == 0
     assert [line.split()[2] for line in Path("run.trec").read_text().splitlines()] == ["p2", "p1", "p5"]
     assert run([*search, "--collapse", "sold", "--collapse-size", "2"]) == 0
-    hits = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    *hits, _ = map(json.loads, capsys.readouterr().out.splitlines())
     assert [hit["doc_id"] for hit in hits] == ["p2", "p1", "p4"]
     assert run([*search, "--collapse-size", "2"]) == 2
     assert "--collapse NAME" in capsys.readouterr().err

@@ -396,8 +396,8 @@ def test_the_command(
     assert run(["search", "i.tw", "rivr", "--must", "banck", "--must", "river xylem", "--fuzzy"]) == 0
     lines = capsys.readouterr().err.splitlines()
     assert lines[1:] == [
-        "required, but in no document: banck, xylem",
         "also searched for: river",
+        "required, but in no document: banck, xylem",
         "did you mean: bank",
     ]
     assert run(["search", "i.tw", "river +banck", "--syntax"]) == 0

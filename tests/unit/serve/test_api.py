@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -216,6 +218,71 @@ def test_several_indexes_are_fused(client: TestClient, shop: Path, tmp_path: Pat
             assert next(hit for hit in hits if hit["doc_id"] == "book")["parts"]["books"]["rank"] == 1
 
 
+@pytest.fixture
+def both(shop: Path, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Return a function that searches the shop and a second index with one document of the same name."""
+    books = [
+        termwise.Document("book", "the book of green tea", {"price": 20, "pages": 90}),
+        termwise.Document("sencha", "green tea, sencha", {"price": 1, "pages": 7}),
+    ]
+    termwise.build_index(books, tmp_path / "books.tw", store_text=True)
+    with served([str(shop), str(tmp_path / "books.tw")]) as client:
+
+        def search(status: int = 200, **asked: Any) -> Any:
+            answer = client.post(
+                "/v1/search", json={"indexes": [{"index": "shop"}, {"index": "books"}], **asked}
+            )
+            assert answer.status_code == status, answer.text
+            return answer.json()
+
+        yield search
+
+
+def _ids(answer: Any) -> list[str]:
+    return [hit["doc_id"] for hit in answer["hits"]]
+
+
+def test_pages_of_fused_results_are_those_of_the_whole_ranking(both: Callable[..., Any]) -> None:
+    whole = both(query="green tea", total=True)
+    assert (whole["total"], [each["total"] for each in whole["indexes"]]) == (6, [4, 2])
+    pages = [both(query="green tea", k=2, offset=offset, depth=1) for offset in (0, 2, 4)]
+    assert [hit["rank"] for page in pages for hit in page["hits"]] == [1, 2, 3, 4, 5]
+    deep = [both(query="green tea", k=2, offset=offset) for offset in (0, 2, 4)]
+    assert [name for page in deep for name in _ids(page)] == _ids(whole)
+    assert both(query="green tea", offset=9)["reasons"] == ["5 documents are fused, and 9 are skipped"]
+    assert both(query="zebra")["reasons"][0] == "shop: not in the index: zebra"
+
+
+def test_fused_results_are_sorted_and_collapsed(both: Callable[..., Any]) -> None:
+    assert _ids(both(query="tea", sort="price")) == ["assam", "genmaicha", "sencha", "book", "pot"]
+    assert _ids(both(query="tea", sort="-price", k=2, offset=1)) == ["book", "sencha"]
+    assert _ids(both(sort="price", k=2)) == ["mint/fresh", "assam"]
+    by_pages = both(query="tea", sort="pages")["hits"]  # of which the shop has none
+    assert (by_pages[0]["doc_id"], by_pages[0]["attributes"]) == ("book", {"price": 20, "pages": 90})
+    kinds = [hit["attributes"].get("kind") for hit in both(query="tea", collapse="kind")["hits"]]
+    assert sorted(filter(None, kinds)) == ["black", "green", "ware"]
+    assert "price" in both(400, query="tea", sort="prices")["error"]["facts"]["known"]
+
+
+def test_fused_facets_texts_and_conditions(both: Callable[..., Any]) -> None:
+    found = both(query="tea", facets=["price", "pages"], facet_values=1, ranges={"price": {}}, status=400)
+    assert "ranges" in found["error"]["message"]
+    found = both(query="tea", facets=["kind", "pages"], facet_values=1, ranges={"price": {"low": [None, 9]}})
+    assert found["facets"] == {
+        "kind": [{"value": "green", "documents": 2}],
+        "pages": [{"value": 7, "documents": 1}],
+        "price": [{"value": "low", "documents": 2}],
+    }
+    shown = both(query="tea", must=["book"], text=True, highlight=True, show=["pages"])["hits"]
+    assert [(hit["doc_id"], hit["attributes"], hit["text"]) for hit in shown] == [
+        ("book", {"pages": 90}, "the book of green tea")
+    ]
+    assert shown[0]["excerpt"]["marks"] == [[18, 21]]
+    assert _ids(both(query="gren", fuzzy=True, must_not=["rice"], filter="price < 15")) == ["sencha"]
+    assert both(query="gren")["did_you_mean"][0]["words"][0]["word"] == "green"
+    assert both(400, query="tea", k=900, offset=900)["error"]["message"].startswith("k + offset is larger")
+
+
 @pytest.mark.parametrize(
     ("request_", "status", "words"),
     [
@@ -289,11 +356,59 @@ def test_a_key_given_twice_is_refused(client: TestClient) -> None:
 
 
 def test_the_api_is_described_to_every_client(client: TestClient) -> None:
-    assert client.get("/docs").json() == client.get("/openapi.json").json()
-    described = client.get("/docs").json()
+    described = client.get("/docs", headers={"accept": "application/json"}).json()
+    assert described == client.get("/openapi.json").json()
     several = described["paths"]["/v1/search"]["post"]["requestBody"]["content"]["application/json"]
     assert client.post("/v1/search", json=several["example"]).status_code == 404  # it names other indexes
     assert "code points" in described["components"]["schemas"]["Excerpt"]["description"]
+    for path, methods in described["paths"].items():
+        for content in methods.get("post", {}).get("requestBody", {}).get("content", {}).values():
+            assert "example" in content, path
+    shown = client.get("/docs")
+    assert shown.headers["content-type"] == "text/plain; charset=utf-8"
+    assert "POST /v1/indexes/{index}/search\nSearch one index.\n\ncurl -X POST" in shown.text
+
+
+def test_an_empty_query_is_none_if_there_is_a_condition(client: TestClient) -> None:
+    for more in ({"filter": "price < 8"}, {"must": ["peppermint"]}, {"sort": "price", "k": 2}):
+        listed = client.post(f"{SHOP}/search", json={**more, "total": True}).json()
+        for query in ("", " \n"):
+            found = client.post(f"{SHOP}/search", json={**more, "query": query, "total": True}).json()
+            assert (found["hits"], found["total"]) == (listed["hits"], listed["total"])
+    assert client.post(f"{SHOP}/search", json={"query": ""}).json()["reasons"] == ["the query is empty"]
+
+
+def test_no_results_have_reasons(client: TestClient) -> None:
+    def reasons(**asked: Any) -> list[str]:
+        found: list[str] = client.post(f"{SHOP}/search", json=asked).json().get("reasons", [])
+        return found
+
+    assert reasons(query="tea") == []
+    assert reasons(query="zebra")[0] == "not in the index: zebra"
+    said = (
+        "the conditions allow no document that matches the query (filtered by price < 1, without 'of clay')"
+    )
+    assert reasons(query="tea", filter="price < 1", must_not=["of clay"]) == [said]
+    assert reasons(query="tea", must=["gold"])[1] == "required, but in no document: gold"
+    assert reasons(query="tea", offset=7) == ["4 documents match, and 7 are skipped"]
+
+
+def test_facets_for_multiple_selection_ignore_their_own_condition(client: TestClient) -> None:
+    def counts(filter: str, **more: Any) -> dict[str, dict[Any, int]]:
+        asked = {"query": "tea", "filter": filter, "multi_select": True, **more}
+        found = client.post(f"{SHOP}/search", json=asked).json()["facets"]
+        return {name: {each["value"]: each["documents"] for each in values} for name, values in found.items()}
+
+    chosen = 'kind = "green" and price < 10'
+    assert counts(chosen, facets=["kind", "price"]) == {
+        "kind": {"green": 1, "black": 1},
+        "price": {9: 1, 12: 1},
+    }
+    assert counts(chosen, ranges={"price": {"dear": [10, None]}}) == {"price": {"dear": 1}}
+    assert counts('kind = "green" or price < 8', facets=["kind"]) == {"kind": {"green": 2, "black": 1}}
+    assert counts('kind = "green"', query="tea kind:ware", syntax=True, facets=["kind"]) == {
+        "kind": {"green": 2, "black": 1, "ware": 1}
+    }
 
 
 def test_an_answer_does_not_fail_on_half_a_character_in_an_old_index(

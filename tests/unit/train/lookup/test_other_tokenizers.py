@@ -146,7 +146,8 @@ def test_index_search_rerank_and_explain(made, tmp_path, monkeypatch, capsys):
     )
     capsys.readouterr()
     assert run(["search", "made.tw", "wing lift", "--json"]) == 0
-    found = {hit["doc_id"]: hit["score"] for hit in map(json.loads, capsys.readouterr().out.splitlines())}
+    *hits, _ = map(json.loads, capsys.readouterr().out.splitlines())
+    found = {hit["doc_id"]: hit["score"] for hit in hits}
     assert found.keys() == {"air", "code"}
     assert run(["explain", "made.tw", "wing lift", "air", "--json"]) == 0
     explained = json.loads(capsys.readouterr().out)
