@@ -89,6 +89,13 @@ def command(
             "Count the values of these attributes over all documents that match the query and the conditions.",
         ),
     ] = None,
+    multi_select: Annotated[
+        bool,
+        flag(
+            "--multi-select",
+            "Count each attribute of --facets without the conditions of --filter on it, for several choices.",
+        ),
+    ] = False,
     fuzzy: Fuzzy = False,
     prefix: Prefix = False,
     like: Like = None,
@@ -125,6 +132,7 @@ def command(
         collapse=collapse,
         collapse_size=collapse_size,
         facets=field_names(facets) or (),
+        multi_select=multi_select,
         fuzzy=fuzzy,
         prefix=prefix,
         weighting=query_settings(settings),

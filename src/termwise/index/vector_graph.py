@@ -306,5 +306,5 @@ def _library() -> Any:
     raise MissingExtraError(
         "the package usearch is installed, but cannot be used",
         facts=[("package", "usearch"), ("reason", reason)],
-        fixes=["pip install --upgrade 'termwise[approximate]'"],
+        fixes=["pip install --upgrade usearch"],
     )
