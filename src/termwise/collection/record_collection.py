@@ -141,7 +141,9 @@ class RecordCollection:
             yield from reader.documents(enumerate(self.records(), self.first))
 
 
-def records_from(records: Iterable[Any], fields: FieldChoice, attributes: AttributeChoice) -> Iterable[Any]:
+def records_from(
+    records: Iterable[Any], fields: FieldChoice, attributes: AttributeChoice
+) -> RecordCollection | Iterable[Any]:
     """Return records in memory as a collection if the first one is a mapping; others, such as documents, as they are.
 
     Examples
