@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from termwise.collection.field_roles import FieldTally, choices, decide_roles, first_records, undecided
-from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, FieldChoice, RecordReader
+from termwise.collection.fields import (
+    BODY_FIELDS,
+    ID_FIELDS,
+    AttributeChoice,
+    FieldChoice,
+    RecordReader,
+    checked_attributes,
+)
 from termwise.errors import ParameterError, TermwiseError
 from termwise.fast_dataclass import dataclass
 from termwise.records import Document
@@ -142,7 +149,7 @@ class RecordCollection:
 
 
 def records_from(
-    records: Iterable[Any], fields: FieldChoice, attributes: AttributeChoice
+    records: Iterable[Any], fields: FieldChoice, attributes: object
 ) -> RecordCollection | Iterable[Any]:
     """Return records in memory as a collection if the first one is a mapping; others, such as documents, as they are.
 
@@ -162,7 +169,7 @@ def records_from(
         type(records).__name__,
         lambda: map(plain_record, records),
         fields=fields,
-        attributes=attributes,
+        attributes=checked_attributes(attributes),
         length=len(records) if isinstance(records, Sized) else None,
         once=once,
     )

@@ -13,7 +13,7 @@ from termwise.attributes.schema import SchemaInference
 from termwise.collection import Collection, open_collection
 from termwise.collection.data_frames import documents_from, is_data_frame
 from termwise.collection.field_roles import FieldRoles
-from termwise.collection.fields import FieldChoice, checked_attributes, checked_fields
+from termwise.collection.fields import FieldChoice, checked_fields
 from termwise.collection.file_collections import (
     JsonLinesCollection,
     RecordFile,
@@ -159,7 +159,7 @@ def source_of(
     if isinstance(collection, str | Path | Collection):
         return collection
     check_documents(collection)
-    return records_from(collection, chosen, checked_attributes(attributes))
+    return records_from(collection, chosen, attributes)
 
 
 def attributes_of(documents: Sequence[Document]) -> list[Mapping[str, AttributeValue]] | None:

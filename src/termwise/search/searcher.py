@@ -51,6 +51,7 @@ _OF_A_RUN = (
     "facets",
     "ranges",
     "facet_values",
+    "multi_select",
 )
 """Options of a search that its use for many queries has no place for, or sets for each query."""
 

@@ -8,7 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from termwise.attributes import Schema
+from termwise.attributes.field_types import FieldType
 from termwise.budget import spend
+from termwise.engine.result_order import ResultOrder
 from termwise.errors import ParameterError
 from termwise.filters import ValueCount
 from termwise.fusion import fuse, reciprocal_rank_fusion
@@ -36,15 +39,15 @@ def fused_search(
     opened = {each.index: indexes[each.index].current() for each in request.indexes}
     if len(opened) < len(request.indexes):
         raise ParameterError("an index occurs twice in a fused search")
-    _check_attributes(request, [each.searcher for each in opened.values()])
+    keys = _sort_keys(request, _schema(request, [each.searcher for each in opened.values()]))
     depth = max(request.depth, request.k + request.offset)
     found: dict[str, Results] = {}
     for name, each in opened.items():
         spend()
         asked = replace(request.search(each.relevance), k=depth, offset=0, facet_values=MOST_RESULTS)
-        found[name] = each.searcher.search(_known(asked, each.searcher))
+        found[name] = each.searcher.search(_known(asked, keys, each.searcher))
         _ = found[name].ranking
-    ranked = _ranked(request, opened, found)
+    ranked = _ranked(request, keys, opened, found)
     chosen = ranked[request.offset : request.offset + request.k]
     answer: FusedSearchAnswer = {
         "indexes": [_about(each, found[name], request) for name, each in opened.items()],
@@ -69,41 +72,54 @@ def fused_search(
     return answer
 
 
-def _check_attributes(request: FusedSearchRequest, searchers: Sequence[Searcher]) -> None:
-    """Check that an index has each attribute to sort, collapse and count by, and all that have it the same type."""
-    sort = () if request.sort is None else (_attribute(request.sort, searchers),)
-    for name in (*sort, *filter(None, (request.collapse,)), *request.facets, *request.ranges):
+def _schema(request: FusedSearchRequest, searchers: Sequence[Searcher]) -> Schema:
+    """Return the types of the attributes of all indexes; those to sort, collapse and count by have one type in all."""
+    types: dict[str, FieldType] = {}
+    for searcher in reversed(searchers):  # the first one counts
+        types.update(searcher.schema)
+    schema = Schema(types)
+    for name in (
+        *(name for name, _ in _sort_keys(request, schema)),
+        *filter(None, (request.collapse,)),
+        *request.facets,
+        *request.ranges,
+    ):
+        schema.check_name(name)
         kinds = {searcher.schema[name] for searcher in searchers if name in searcher.schema}
-        if not kinds:
-            searchers[0].schema.check_name(name)
         if len(kinds) > 1 and kinds != {"integer", "float"}:
             raise ParameterError(
                 "an attribute has different types in several indexes",
                 facts=[("attribute", name), ("types", ", ".join(sorted(kinds)))],
                 fixes=["search the indexes one by one"],
             )
+    return schema
 
 
-def _attribute(sort: str, searchers: Sequence[Searcher]) -> str:
-    """Return the attribute of an order."""
-    return sort.removeprefix("-") if all(sort not in searcher.schema for searcher in searchers) else sort
+def _sort_keys(request: FusedSearchRequest, schema: Schema) -> list[tuple[str, bool]]:
+    """Return the attributes to sort by, and whether the largest value of each is first."""
+    order = ResultOrder.parse(request.sort, request.collapse, request.collapse_size, schema)
+    return [] if order.sort is None else [(order.sort, order.descending)]
 
 
-def _known(search: Search, searcher: Searcher) -> Search:
+def _known(search: Search, keys: Sequence[tuple[str, bool]], searcher: Searcher) -> Search:
     """Return a search without the attributes to sort, collapse and count by that an index lacks."""
     schema = searcher.schema
-    changes: dict[str, Any] = {}
-    if search.sort is not None and _attribute(search.sort, [searcher]) not in schema:
-        changes["sort"] = None
-    if search.collapse is not None and search.collapse not in schema:
-        changes |= {"collapse": None, "collapse_size": 1}
-    changes["facets"] = [name for name in search.facets if name in schema]
-    changes["ranges"] = {name: each for name, each in search.ranges.items() if name in schema}
-    return replace(search, **changes)
+    collapses = search.collapse is not None and search.collapse in schema
+    return replace(
+        search,
+        sort=",".join(f"{'-' * descending}{name}" for name, descending in keys if name in schema) or None,
+        collapse=search.collapse if collapses else None,
+        collapse_size=search.collapse_size if collapses else 1,
+        facets=[name for name in search.facets if name in schema],
+        ranges={name: each for name, each in search.ranges.items() if name in schema},
+    )
 
 
 def _ranked(
-    request: FusedSearchRequest, opened: Mapping[str, OpenIndex], found: Mapping[str, Results]
+    request: FusedSearchRequest,
+    keys: Sequence[tuple[str, bool]],
+    opened: Mapping[str, OpenIndex],
+    found: Mapping[str, Results],
 ) -> list[ScoredDoc]:
     """Return the fused documents in the order of the request."""
     runs = []
@@ -118,15 +134,12 @@ def _ranked(
         weights = [each.weight for each in request.indexes]
         run = fuse(runs, weights, missing="minimum", scaling=request.normalisation, documents="union")
     ranked = list(run[""])
-    searchers = [each.searcher for each in opened.values()]
-    if request.sort is not None:
-        name = _attribute(request.sort, searchers)
+    for name, descending in reversed(keys):
         values = _values(name, opened, found)
-        known = (each for each in ranked if each.doc_id in values)
-        ranked = [
-            *sorted(known, key=lambda each: values[each.doc_id], reverse=name != request.sort),  # type: ignore[arg-type, return-value]
-            *(each for each in ranked if each.doc_id not in values),
-        ]
+        missing = [each for each in ranked if each.doc_id not in values]
+        ranked = [each for each in ranked if each.doc_id in values]
+        ranked.sort(key=lambda each: values[each.doc_id], reverse=descending)  # type: ignore[arg-type, return-value]
+        ranked += missing
     if request.collapse is not None:
         values, seen, kept = _values(request.collapse, opened, found), Counter[object](), list[ScoredDoc]()
         for each in ranked:

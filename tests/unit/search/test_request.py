@@ -124,7 +124,7 @@ def test_every_option_of_the_service_is_one_of_a_search_or_of_its_answer() -> No
         Search(**{name: getattr(defaults, name) for name in options & set(SearchRequest.model_fields)})
         == Search()
     )
-    assert defaults.search() == Search()
+    assert defaults.search(None) == Search()
 
 
 def test_results_are_parts_of_one_search(searcher: Searcher) -> None:

@@ -410,7 +410,13 @@ def test_the_description_of_the_api_names_every_operation_and_field(client: Test
         """curl -X POST http://localhost/v1/indexes/shop/search \\ -H 'Content-Type: application/json'"""
         in text
     )
-    assert """-d '{"query": "green tea"}'""" in text
+    assert """-d '{"query": "green tea", "k": 5, "total": true}'""" in text
+    assert """--data-binary '{"_id": "ID", "text": "green tea from Uji"} {"delete": "OTHER"} '""" in text
+
+
+def test_an_empty_page_of_results_has_a_reason(client: TestClient) -> None:
+    assert "not in the index: zebra" in words(page(client, "/?q=zebra"))
+    assert "the conditions allow no document that matches" in words(page(client, "/?q=tea&is.kind=herb"))
 
 
 def test_addresses_of_the_page_are_free_for_programs(tmp_path: Path) -> None:
