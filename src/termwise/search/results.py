@@ -317,19 +317,19 @@ class Results:
         """Yield a search for each counted attribute with conditions in the filter, without these conditions."""
         from termwise.filters import without_field
 
-        facets: dict[str, dict[str, object]] = {
-            name: {"facets": (name,), "ranges": {}} for name in self.search.facets
-        }
-        ranges = {name: {"facets": (), "ranges": {name: each}} for name, each in self.search.ranges.items()}
-        for name, counted in (facets | ranges).items():
+        for name in (*self.search.facets, *self.search.ranges):
             if (kept := without_field(filter, name)) != filter:
-                changes = {
-                    "filter": kept,
-                    "must": self.must,
-                    "must_not": self.must_not,
-                    "multi_select": False,
-                }
-                yield Results(self._backend, replace(self.without_conditions(), **changes, **counted))
+                ranges = self.search.ranges.get(name)
+                search = replace(
+                    self.without_conditions(),
+                    filter=kept,
+                    must=self.must,
+                    must_not=self.must_not,
+                    multi_select=False,
+                    facets=(name,) if ranges is None else (),
+                    ranges={} if ranges is None else {name: ranges},
+                )
+                yield Results(self._backend, search)
 
     def reasons(self) -> list[str]:
         """Return why there are no results, in sentences without a full stop; empty if there are results.
