@@ -34,7 +34,7 @@ def documents_from(
     frame: Any,
     *,
     fields: Sequence[str] | Mapping[str, int] | None = None,
-    attributes: Literal["all"] | Sequence[str] | Schema | None = None,
+    attributes: Literal["all", "inferred"] | Sequence[str] | Schema | None = None,
 ) -> RecordCollection:
     r"""Return the rows of a data frame as a collection, for `termwise.build_index`.
 

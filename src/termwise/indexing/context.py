@@ -144,7 +144,9 @@ def collection_named(collection: object) -> Iterator[None]:
 
 
 def source_of(
-    collection: Any, fields: FieldChoice, attributes: Literal["all"] | Sequence[str] | Schema | None = None
+    collection: Any,
+    fields: FieldChoice,
+    attributes: Literal["all", "inferred"] | Sequence[str] | Schema | None = None,
 ) -> str | Path | Collection | Iterable[Document]:
     """Return records in memory and data frames as collections, and other sources as they are.
 

@@ -155,7 +155,7 @@ class LiveWriter(FolderWriter):
         ----------
         documents : iterable of Document or of mapping, or data frame
             Of one identifier, the last document counts. Records and data frames are read as by `build_index`, with the
-            fields of the texts and the attributes of the index.
+            fields of the texts of the index; new attributes join it.
 
         Returns
         -------
@@ -170,7 +170,7 @@ class LiveWriter(FolderWriter):
             If an attribute has a value of another type than that of the index, or of documents before it. The documents
             before the block of 256 with this value are added.
         """
-        documents, _ = open_documents(source_of(documents, self.fields, self.schema or None), None)
+        documents, _ = open_documents(source_of(documents, self.fields, "inferred"), None)
         self._check_open()
         self._wait()
         new = replaced = unchanged = 0

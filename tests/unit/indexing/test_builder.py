@@ -99,7 +99,7 @@ def test_records_join_an_index(tmp_path):
         assert writer.add({"_id": "c", "title": "Uji", "hidden": "x", "price": 2} for _ in "ab").new == 1
     searcher = termwise.open(tmp_path / "i")
     (hit,) = searcher.hits(searcher.rank("uji"))
-    assert (hit.doc_id, hit.text, hit.attributes) == ("c", "Uji", {"price": 2.0})
+    assert (hit.doc_id, hit.text, hit.attributes) == ("c", "Uji", {"price": 2.0, "hidden": "x"})
 
 
 @pytest.mark.parametrize(
