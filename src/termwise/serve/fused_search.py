@@ -11,7 +11,7 @@ from typing import Any
 from termwise.attributes import Schema
 from termwise.attributes.field_types import FieldType
 from termwise.budget import spend
-from termwise.engine.result_order import ResultOrder
+from termwise.engine.result_order import SCORE, ResultOrder
 from termwise.errors import ParameterError
 from termwise.filters import ValueCount
 from termwise.fusion import fuse, reciprocal_rank_fusion
@@ -79,7 +79,7 @@ def _schema(request: FusedSearchRequest, searchers: Sequence[Searcher]) -> Schem
         types.update(searcher.schema)
     schema = Schema(types)
     for name in (
-        *(name for name, _ in _sort_keys(request, schema)),
+        *(name for name, _ in _sort_keys(request, schema) if name != SCORE),
         *filter(None, (request.collapse,)),
         *request.facets,
         *request.ranges,
@@ -95,10 +95,9 @@ def _schema(request: FusedSearchRequest, searchers: Sequence[Searcher]) -> Schem
     return schema
 
 
-def _sort_keys(request: FusedSearchRequest, schema: Schema) -> list[tuple[str, bool]]:
-    """Return the attributes to sort by, and whether the largest value of each is first."""
-    order = ResultOrder.parse(request.sort, request.collapse, request.collapse_size, schema)
-    return [] if order.sort is None else [(order.sort, order.descending)]
+def _sort_keys(request: FusedSearchRequest, schema: Schema) -> Sequence[tuple[str, bool]]:
+    """Return the attributes to sort by, or `SCORE`, and whether the largest value of each is first."""
+    return ResultOrder.parse(request.sort, request.collapse, request.collapse_size, schema).keys
 
 
 def _known(search: Search, keys: Sequence[tuple[str, bool]], searcher: Searcher) -> Search:
@@ -107,12 +106,16 @@ def _known(search: Search, keys: Sequence[tuple[str, bool]], searcher: Searcher)
     collapses = search.collapse is not None and search.collapse in schema
     return replace(
         search,
-        sort=",".join(f"{'-' * descending}{name}" for name, descending in keys if name in schema) or None,
+        sort=[_written(*key) for key in keys if key[0] in schema or key[0] == SCORE] or None,
         collapse=search.collapse if collapses else None,
         collapse_size=search.collapse_size if collapses else 1,
         facets=[name for name in search.facets if name in schema],
         ranges={name: each for name, each in search.ranges.items() if name in schema},
     )
+
+
+def _written(name: str, descending: bool) -> str:
+    return name if name == SCORE else f"{'-' * descending}{name}"
 
 
 def _ranked(
@@ -135,7 +138,9 @@ def _ranked(
         run = fuse(runs, weights, missing="minimum", scaling=request.normalisation, documents="union")
     ranked = list(run[""])
     for name, descending in reversed(keys):
-        values = _values(name, opened, found)
+        values: Mapping[str, AttributeValue] = {each.doc_id: each.score for each in ranked}
+        if name != SCORE:
+            values = _values(name, opened, found)
         missing = [each for each in ranked if each.doc_id not in values]
         ranked = [each for each in ranked if each.doc_id in values]
         ranked.sort(key=lambda each: values[each.doc_id], reverse=descending)  # type: ignore[arg-type, return-value]

@@ -257,6 +257,10 @@ def test_fused_results_are_sorted_and_collapsed(both: Callable[..., Any]) -> Non
     assert _ids(both(query="tea", sort="price")) == ["assam", "genmaicha", "sencha", "book", "pot"]
     assert _ids(both(query="tea", sort="-price", k=2, offset=1)) == ["book", "sencha"]
     assert _ids(both(sort="price", k=2)) == ["mint/fresh", "assam"]
+    equal_by_price = _ids(both(query="tea", sort="_score,price"))  # assam and sencha have equal scores
+    assert equal_by_price == ["pot", "genmaicha", "assam", "sencha", "book"]
+    by_kind = both(query="tea", sort=["kind", "-price"])
+    assert _ids(by_kind) == ["assam", "sencha", "genmaicha", "pot", "book"]
     by_pages = both(query="tea", sort="pages")["hits"]  # of which the shop has none
     assert (by_pages[0]["doc_id"], by_pages[0]["attributes"]) == ("book", {"price": 20, "pages": 90})
     kinds = [hit["attributes"].get("kind") for hit in both(query="tea", collapse="kind")["hits"]]
