@@ -16,6 +16,7 @@ from termwise.errors import ParameterError
 from termwise.filters import (
     And,
     Between,
+    Contains,
     Equals,
     Exists,
     Filter,
@@ -28,6 +29,7 @@ from termwise.filters import (
     NotEquals,
     NotIn,
     Or,
+    StartsWith,
 )
 from termwise.integrations.metadata import (
     SCHEMA,
@@ -140,6 +142,8 @@ def matches(filter: Filter, metadata: dict[str, Any]) -> bool:
         return any(is_ordered(value, ">=", low) and is_ordered(value, "<=", high) for value in values)
     if isinstance(filter, Less | LessOrEqual | Greater | GreaterOrEqual):
         return any(is_ordered(value, filter.symbol, operands[0]) for value in values)
+    if isinstance(filter, StartsWith):
+        return any(isinstance(value, str) and value.startswith(str(filter.value)) for value in values)
     equal = any(is_equal(value, wanted) for value in values for wanted in operands)
     return bool(values) and not equal if isinstance(filter, NotEquals | NotIn) else equal
 
@@ -276,6 +280,10 @@ def test_the_index_evaluates_the_filter(tmp_path):
     assert found("flag") == "3"
     assert found("unknown is missing") == "0123"
     assert found("year between -10 and 2019") == "03"
+    assert found('lang starts with "d"') == "0"
+    assert found('year starts with "20"') == "2"
+    with pytest.raises(ParameterError, match="part of a text"):
+        filter_of_values(Contains("lang", "e"))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import final
 
 from termwise.attributes import Schema
@@ -99,7 +100,31 @@ def field_test(condition: Condition, schema: Schema) -> FieldTest:
     if condition.symbol in ("=", "!=", "in", "not in"):
         return FieldTest(condition.field, kind, excluded, values=tuple(dict.fromkeys(values)))
     strings = [str(value) for value in values]
+    if condition.symbol == "contains":
+        raise ParameterError(
+            "a filter for an engine cannot look inside strings",
+            facts=[("filter", str(condition))],
+            fixes=["compare with =, in or starts with"],
+        )
+    if condition.symbol == "starts with":
+        span = StringRange(strings[0] or None, _after_all(strings[0]), with_high=False)
+        return FieldTest(condition.field, kind, strings=span if strings[0] else None)
     low = strings[0] if condition.symbol in (">", ">=", "between") else None
     high = strings[-1] if condition.symbol in ("<", "<=", "between") else None
     span = StringRange(low, high, condition.symbol != ">", condition.symbol != "<")
     return FieldTest(condition.field, kind, strings=span)
+
+
+def _after_all(prefix: str) -> str | None:
+    r"""Return the first string after all strings with a prefix; None if there is none.
+
+    Examples
+    --------
+    >>> _after_all("AB"), _after_all("a\U0010ffff"), _after_all("\ud7ff"), _after_all("\U0010ffff")
+    ('AC', 'b', '\ue000', None)
+    """
+    kept = prefix.rstrip(chr(sys.maxunicode))
+    if not kept:
+        return None
+    following = ord(kept[-1]) + 1
+    return kept[:-1] + chr(0xE000 if following == 0xD800 else following)  # no surrogates

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from termwise.filters.expressions import (
         And,
         Between,
+        Contains,
         Equals,
         Exists,
         Filter,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         NotEquals,
         NotIn,
         Or,
+        StartsWith,
         without_field,
     )
     from termwise.filters.facets import Range, ValueCount, facet_counts, range_counts
@@ -32,8 +34,8 @@ else:
         __name__,
         {
             "evaluation": "as_filter rows_allowed",
-            "expressions": "And Between Equals Exists Filter Greater GreaterOrEqual In Less LessOrEqual "
-            "Not NotEquals NotIn Or without_field",
+            "expressions": "And Between Contains Equals Exists Filter Greater GreaterOrEqual In Less LessOrEqual "
+            "Not NotEquals NotIn Or StartsWith without_field",
             "facets": "Range ValueCount facet_counts range_counts",
             "json_form": "filter_from_json filter_to_json",
             "parser": "parse_filter",
@@ -44,6 +46,7 @@ else:
 __all__ = [
     "And",
     "Between",
+    "Contains",
     "Equals",
     "Exists",
     "Filter",
@@ -57,6 +60,7 @@ __all__ = [
     "NotIn",
     "Or",
     "Range",
+    "StartsWith",
     "ValueCount",
     "as_filter",
     "check_filter",

@@ -159,9 +159,12 @@ def _in_intervals(values: npt.NDArray[Any], bounds: list[tuple[float, float]]) -
 def _has_code(condition: Condition, strings: StringTable, codes: npt.NDArray[np.uint32], least: int) -> Mask:
     """Return which codes stand for strings that match, or are excluded; `least` is the code of the first string."""
     values = cast(tuple[str, ...], condition.operands)
-    if condition.symbol in ("=", "!=", "in", "not in"):
-        # as given, too: in an index of an earlier version, strings are as they were written
-        wanted = np.unique(strings.find_many(list(dict.fromkeys((*map(keyword, values), *values)))))
+    if condition.symbol in ("=", "!=", "in", "not in", "contains"):
+        if condition.symbol == "contains":
+            wanted = strings.containing(values[0])
+        else:
+            # as given, too: in an index of an earlier version, strings are as they were written
+            wanted = np.unique(strings.find_many(list(dict.fromkeys((*map(keyword, values), *values)))))
         wanted = wanted[wanted >= 0] + least
         if len(wanted) <= FEW:
             found = np.zeros(len(codes), dtype=np.bool_)
@@ -179,6 +182,9 @@ def _has_code(condition: Condition, strings: StringTable, codes: npt.NDArray[np.
         begin = bisect_left(numbers, values[0], key=strings.get)
     elif condition.symbol == ">":
         begin = bisect_right(numbers, values[0], key=strings.get)
+    elif condition.symbol == "starts with":  # strings are in order
+        begin = bisect_left(numbers, values[0], key=strings.get)
+        end = begin + len(strings.starting_with(values[0]))
     if condition.symbol in ("<=", "between"):
         end = bisect_right(numbers, values[-1], key=strings.get)
     elif condition.symbol == "<":

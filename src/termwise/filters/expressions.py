@@ -163,10 +163,37 @@ class GreaterOrEqual(Comparison):
     symbol = ">="
 
 
+class _PartTest(Comparison):
+    """Comparison with a part of a string."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.value, str):
+            raise ParameterError(
+                f"`{self.symbol}` needs a string",
+                facts=[("field", self.field), ("given", shown(self.value))],
+            )
+
+
+class StartsWith(_PartTest):
+    """``field starts with value``, of an attribute of strings."""
+
+    symbol = "starts with"
+
+
+class Contains(_PartTest):
+    """``field contains value``, of an attribute of strings; in a list, one of them contains the value."""
+
+    symbol = "contains"
+
+
 COMPARISONS: dict[str, type[Comparison]] = {
     each.symbol: each for each in (Equals, NotEquals, Less, LessOrEqual, Greater, GreaterOrEqual)
 }
 """Classes of comparisons by their symbols."""
+
+PART_TESTS: dict[str, type[_PartTest]] = {each.symbol: each for each in (StartsWith, Contains)}
+"""Classes of comparisons with a part of a string, by the words that stand for them."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@
 JSON                                             text
 ===============================================  ================================
 ``{"field": "price", "<": 20}``                  ``price < 20``, and so on
+``{"field": "sku", "starts with": "AB-"}``       ``sku starts with "AB-"``
+``{"field": "sku", "contains": "200"}``          ``sku contains "200"``
 ``{"field": "tags", "in": ["a", "b"]}``          ``tags in ("a", "b")``
 ``{"field": "tags", "not in": ["a"]}``           ``tags not in ("a")``
 ``{"field": "price", "between": [1, 9]}``        ``price between 1 and 9``
@@ -23,6 +25,7 @@ from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.filters.expressions import (
     COMPARISONS,
+    PART_TESTS,
     And,
     Between,
     Comparison,
@@ -41,7 +44,7 @@ EXAMPLE = {"and": [{"field": "price", "<": 20}, {"field": "tags", "in": ["tea", 
 
 _FIX = f"write a filter as in {json.dumps(EXAMPLE)}"
 
-_OPERATORS = (*COMPARISONS, "in", "not in", "between", "exists")
+_OPERATORS = (*COMPARISONS, *PART_TESTS, "in", "not in", "between", "exists")
 
 
 def filter_to_json(filter: Filter) -> dict[str, Any]:
@@ -112,8 +115,9 @@ def _filter(body: object, depth: int) -> Filter:
 
 def _condition(body: Mapping[Any, Any], operator: str, value: Any) -> Condition:
     field = body["field"]
-    if operator in COMPARISONS:
-        return COMPARISONS[operator](field, value)
+    kind = COMPARISONS.get(operator) or PART_TESTS.get(operator)
+    if kind is not None:
+        return kind(field, value)
     if operator == "in":
         return In(field, value)
     if operator == "not in":

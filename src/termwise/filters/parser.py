@@ -8,6 +8,7 @@
     condition   = field ("=" | "!=" | "<" | "<=" | ">" | ">=") value
                 | field ["not"] "in" "(" value {"," value} ")"
                 | field "between" value "and" value
+                | field ("starts" "with" | "contains") string
                 | field "is" ["not"] "missing"
                 | field
     value       = string | number | "true" | "false"
@@ -30,6 +31,7 @@ from termwise.errors import ParameterError, TermwiseError, UnknownNameError
 from termwise.filters.expressions import (
     COMPARISONS,
     KEYWORDS,
+    PART_TESTS,
     WORD,
     And,
     Between,
@@ -158,6 +160,14 @@ class _Parser:
         self._position += len(keywords)
         return True
 
+    def _took_words(self, *words: str) -> bool:
+        """Step over words that mean something only after a field, if they come next."""
+        following = self._tokens[self._position : self._position + len(words)]
+        if [token.text.lower() for token in following if token.kind == "word"] != list(words):
+            return False
+        self._position += len(words)
+        return True
+
     def _need(self, keyword: str, expected: str) -> None:
         if not self._took(keyword):
             raise self._error(self._next.start, expected)
@@ -206,6 +216,11 @@ class _Parser:
             self._take()
             at = self._next.start
             condition = COMPARISONS[symbol](field, self._value())
+        elif part_test := next((each for each in PART_TESTS if self._took_words(*each.split())), None):
+            at = self._next.start
+            if self._next.kind != "string":
+                raise self._error(at, "a string in quotes")
+            condition = PART_TESTS[part_test](field, self._value())
         elif self._took("not", "in"):
             at = self._next.start
             condition = NotIn(field, self._values())
@@ -225,7 +240,7 @@ class _Parser:
         elif operator.kind == "end" or operator.keyword in ("and", "or", ")"):
             condition, at = Equals(field, True), token.start
         else:
-            raise self._error(at, "=, !=, <, <=, >, >=, in, between, or is missing")
+            raise self._error(at, "=, !=, <, <=, >, >=, in, between, starts with, contains, or is missing")
         self._check(condition, token.start, at)
         return condition
 

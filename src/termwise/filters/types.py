@@ -11,7 +11,7 @@ from termwise.attributes.schema import Schema
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.fast_dataclass import dataclass
-from termwise.filters.expressions import And, Condition, Filter, Not, Or, Value
+from termwise.filters.expressions import PART_TESTS, And, Condition, Filter, Not, Or, Value
 
 Bounds = tuple[int | float, int | float]
 """Smallest and largest value of an interval; it is empty if the first is larger."""
@@ -64,6 +64,12 @@ def check_condition(condition: Condition, schema: Schema) -> None:
     kind = schema.get(condition.field)
     if kind is None:
         raise UnknownNameError.of("attribute", condition.field, schema)
+    if condition.symbol in PART_TESTS and kind not in ("keyword", "keywords"):
+        raise ParameterError(
+            "only strings have a beginning, and parts",
+            facts=[("field", condition.field), ("type", kind), ("filter", str(condition))],
+            fixes=["compare with =, <, <=, > or >="] if kind != "boolean" else [f"{condition.name} = true"],
+        )
     if kind in _LIMITS:
         intervals(condition, kind)
         return

@@ -146,6 +146,22 @@ class StringTable:
         begin, end = bisect_left(places, prefix, key=beginning), bisect_right(places, prefix, key=beginning)
         return self._sorted[begin:end].astype(np.int64)
 
+    def containing(self, part: str) -> npt.NDArray[np.int64]:
+        """Return the numbers of the strings that contain a part, ascending; raises `CorruptIndexError`."""
+        encoded = part.encode("utf-8", "surrogatepass")
+        if not encoded:
+            return np.arange(len(self))
+        offsets = self._offsets.astype(np.int64)
+        if offsets[0] != 0 or offsets[-1] != len(self._data) or (np.diff(offsets) < 0).any():
+            raise self._damaged("offsets", f"offsets from 0 to {len(self._data)}", "others")
+        if len(encoded) > np.diff(offsets).max(initial=0):
+            return np.empty(0, dtype=np.int64)
+        places = np.flatnonzero(self._data[: len(self._data) - len(encoded) + 1] == encoded[0])
+        for number, byte in enumerate(encoded[1:], 1):
+            places = places[self._data[places + number] == byte]
+        numbers = np.searchsorted(offsets, places, side="right") - 1
+        return np.unique(numbers[places + len(encoded) <= offsets[numbers + 1]])
+
     def code_points(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """Return the code points of all strings, joined, and the places where each string begins.
 

@@ -30,12 +30,14 @@ from termwise.filters.expressions import (
     And,
     Between,
     Condition,
+    Contains,
     Equals,
     Exists,
     Filter,
     In,
     Not,
     Or,
+    StartsWith,
     Value,
 )
 from termwise.filters.json_form import filter_from_json
@@ -168,6 +170,14 @@ def filter_of_values(filter: Filter) -> Filter:
         return _equal(field, filter.operands)
     if symbol in ("!=", "not in"):
         return And(exists, Not(_equal(field, filter.operands)))
+    if isinstance(filter, StartsWith):
+        return StartsWith(VALUES, f"{field}\0s{filter.value}")
+    if isinstance(filter, Contains):
+        raise ParameterError(
+            "metadata of any types cannot be searched for a part of a text",
+            facts=[("filter", filter)],
+            fixes=["compare with =, in or starts with"],
+        )
     spans = [_spans(value)[-1] for value in filter.operands]
     kinds = {span.kind for span in spans}
     if len(kinds) > 1 or "b" in kinds:

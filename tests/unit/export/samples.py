@@ -29,6 +29,7 @@ from termwise.filters import (
     LessOrEqual,
     NotEquals,
     NotIn,
+    StartsWith,
 )
 from termwise.text import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
@@ -128,7 +129,11 @@ def _filter(numbers: random.Random, given: Sequence[Document], depth: int, range
     kinds: list[Any] = [Equals, NotEquals, In, NotIn]
     if name in ("words", "share", "big", "day") or (ranges and name == "module"):
         kinds += [Less, LessOrEqual, Greater, GreaterOrEqual, Between]
+    if ranges and name == "module":
+        kinds.append(StartsWith)
     kind = numbers.choice(kinds)
+    if kind is StartsWith:
+        return kind(name, values[0][: numbers.randrange(4)])
     if kind in (In, NotIn):
         return kind(name, tuple(values))
     return Between(name, *values) if kind is Between else kind(name, values[0])

@@ -337,6 +337,27 @@ def test_filters_of_engines_have_no_lone_surrogates(name: str) -> None:
             make_target(name).filter(parse_filter(text), schema)
 
 
+@pytest.mark.parametrize(
+    "name", ["elasticsearch", "opensearch", "sqlite", "duckdb", "postgresql", "qdrant", "milvus", "vespa"]
+)
+def test_a_beginning_is_a_range_of_strings_and_a_part_is_refused(name: str) -> None:
+    schema = Schema({"lang": "keyword"})
+    target = make_target(name)
+    with pytest.raises(ParameterError, match="inside strings"):
+        target.filter(parse_filter('lang contains "d"'), schema)
+    beginning = parse_filter('lang starts with "d"')
+    if name in ("qdrant", "vespa"):
+        with pytest.raises(ParameterError, match="no ranges of strings"):
+            target.filter(beginning, schema)
+    else:
+        written = json.dumps(target.filter(beginning, schema))
+        for bound in ("d", "e"):
+            assert f'"{bound}' in written or f"'{bound}'" in written
+    assert target.filter(parse_filter('lang starts with ""'), schema) == target.filter(
+        parse_filter("lang is not missing"), schema
+    )
+
+
 def test_tokenizer_for_queries_that_opensearch_encodes(tmp_path: Path) -> None:
     """Its tokens, each counted once, with their weights, are the query of the query kit."""
     texts = ["merge two sorted lists", "a 100% tea, brewed in Zürich (node.js)", "unseen \u5b57 words"]

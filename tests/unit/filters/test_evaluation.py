@@ -23,6 +23,7 @@ from termwise.errors import CorruptIndexError, ParameterError
 from termwise.filters import (
     And,
     Between,
+    Contains,
     Equals,
     Exists,
     Filter,
@@ -32,6 +33,7 @@ from termwise.filters import (
     NotEquals,
     NotIn,
     Or,
+    StartsWith,
     ValueCount,
     facet_counts,
     parse_filter,
@@ -54,7 +56,7 @@ SCHEMA = Schema(
         "never": "float",
     }
 )
-WORDS = ["", "a", "b", "bb", "ü", "\U0001f600"]
+WORDS = ["", "a", "b", "bb", "abab", "ü", "üb", "\U0001f600"]
 DAYS = [
     "0001-01-01",
     "2024-01-31",
@@ -97,7 +99,14 @@ def conditions(field: str) -> st.SearchStrategy[Filter]:
     ordered = st.builds(
         lambda kind, one: kind(field, one), st.sampled_from(list(COMPARISONS.values())), value
     )
-    return equal | lists | ordered | st.builds(Between, st.just(field), value, value) | st.just(Exists(field))
+    found = (
+        equal | lists | ordered | st.builds(Between, st.just(field), value, value) | st.just(Exists(field))
+    )
+    if field not in ("lang", "tags"):
+        return found
+    return found | st.builds(
+        lambda kind, part: kind(field, part), st.sampled_from([StartsWith, Contains]), value
+    )
 
 
 def combined(parts: st.SearchStrategy[Filter]) -> st.SearchStrategy[Filter]:
@@ -155,6 +164,11 @@ def model(filter: Filter, row: dict[str, Any]) -> bool:
         found = any(compares("=", field, each, one) for each in values for one in wanted)
         return bool(values) and not found if isinstance(filter, NotIn | NotEquals) else found
     assert isinstance(filter, Comparison)
+    if isinstance(filter, StartsWith | Contains):
+        part = str(filter.value)
+        return any(
+            each.startswith(part) if isinstance(filter, StartsWith) else part in each for each in values
+        )
     return any(compares(filter.symbol, field, each, filter.value) for each in values)
 
 
@@ -313,7 +327,14 @@ def test_damaged_codes_and_starts(tmp_path: Path, position: int) -> None:
             damaged[place : place + array.itemsize] = b"\xff" * array.itemsize
             (tmp_path / "damaged").write_bytes(damaged)
             other = AttributeColumns(Container(tmp_path / "damaged", KIND), 2)
-            for filter in (Equals(name, "a"), Exists(name), NotIn(name, ["a"]), Less(name, "b")):
+            for filter in (
+                Equals(name, "a"),
+                Exists(name),
+                NotIn(name, ["a"]),
+                Less(name, "b"),
+                Contains(name, "a"),
+                StartsWith(name, "a"),
+            ):
                 for call in (
                     lambda filter=filter, other=other: rows_allowed(filter, other),
                     lambda name=name, other=other: facet_counts(

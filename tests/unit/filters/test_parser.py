@@ -16,6 +16,7 @@ from termwise.errors import ParameterError, UnknownNameError
 from termwise.filters import (
     And,
     Between,
+    Contains,
     Equals,
     Exists,
     Filter,
@@ -28,6 +29,7 @@ from termwise.filters import (
     NotEquals,
     NotIn,
     Or,
+    StartsWith,
     as_filter,
     check_filter,
     filter_from_json,
@@ -62,6 +64,12 @@ SCHEMA = Schema(
         ("tags in ('a',\"b\")", In("tags", ("a", "b"))),
         ("tags NOT IN ('a')", NotIn("tags", ("a",))),
         ("price between 1 and 2", Between("price", 1, 2)),
+        ('lang starts with "d"', StartsWith("lang", "d")),
+        ("tags CONTAINS 'ea' and archived", And(Contains("tags", "ea"), Equals("archived", True))),
+        (
+            "contains contains 'x' or starts starts with ''",
+            Or(Contains("contains", "x"), StartsWith("starts", "")),
+        ),
         ("price is missing", Not(Exists("price"))),
         ("price is not missing", Exists("price")),
         ("archived", Equals("archived", True)),
@@ -93,7 +101,8 @@ def test_syntax(text: str, filter: Filter) -> None:
         ("a)", 1), ("tags in 'a'", 8), ("tags in ()", 9), ("tags in ('a'", 12), ("tags in ('a' 'b')", 13),
         ("a between 1", 11), ("a between 1 or 2", 12), ("a is 3", 2), ("a ? 3", 2), ("'lang' = 'de'", 0), ("a = 1.", 4),
         ("a = 1e999", 4), ("a = " + "9" * 5000, 4), ("a = 'x\\q'", 6), ("a = `b`", 4), ("not", 3), ("a not b", 2),
-        ("lang = de", 7),
+        ("lang = de", 7), ("lang starts 'd'", 5), ("lang starts with", 16), ("lang contains d", 14),
+        ("lang contains 3", 14),
     ],
 )  # fmt: skip
 def test_errors_mark_the_position(text: str, position: int | None) -> None:
@@ -275,3 +284,14 @@ def test_any_text_is_a_filter_or_an_error(text: str) -> None:
     except ParameterError:
         return
     assert parse_filter(str(filter)) == filter
+
+
+@pytest.mark.parametrize("filter", [StartsWith("lang", "d"), Contains("tags", 'a"b')])
+def test_parts_of_strings_have_three_forms(filter: Filter) -> None:
+    assert filter_from_json(filter_to_json(filter)) == filter
+    assert as_filter(str(filter), SCHEMA) == filter
+    for field in ("price", "archived", "day"):
+        with pytest.raises(ParameterError, match="only strings"):
+            check_filter(type(filter)(field, "1"), SCHEMA)  # type: ignore[call-arg]
+    with pytest.raises(ParameterError, match="needs a string"):
+        filter_from_json({"field": "lang", "contains": 3})
