@@ -73,6 +73,14 @@ def matches(query: Query, name: str) -> bool:
         )
     if kind == "ids":
         return name in body["values"]
+    if kind == "query_string":
+        signs = [each[0] if each[0] in "+-" else "" for each in body["query"].split()]
+        terms = [{"match": {"text": each.strip("+-")}} for each in body["query"].split()]
+        names = {"": "should", "+": "must", "-": "must_not"}
+        clauses: dict[str, list[Query]] = {}
+        for sign, term in zip(signs, terms, strict=True):
+            clauses.setdefault(names[sign], []).append(term)
+        return matches({"bool": clauses}, name)
     if kind == "exists":
         return body["field"] in attributes
     (field, value), = body.items()  # fmt: skip
@@ -82,6 +90,8 @@ def matches(query: Query, name: str) -> bool:
         return attributes.get(field) in value
     if kind == "range":
         return field in attributes and value["gte"] <= attributes[field] < value["lt"]
+    if kind == "prefix":
+        return str(attributes.get(field, "-")).startswith(value)
     if kind == "match_phrase":
         return f" {value} " in f" {text} "
     asked = value if isinstance(value, dict) else {"query": value}
@@ -102,6 +112,10 @@ LEAVES: st.SearchStrategy[Query] = st.one_of(
     st.sampled_from("ab").map(lambda value: {"term": {"kind": value}}),
     st.lists(st.sampled_from("abc"), min_size=1, max_size=2).map(lambda values: {"terms": {"kind": values}}),
     st.integers(0, 4).map(lambda low: {"range": {"price": {"gte": low, "lt": 3}}}),
+    st.sampled_from(["a", "", "c"]).map(lambda value: {"prefix": {"kind": value}}),
+    st.lists(st.tuples(st.sampled_from(["", "+", "-"]), st.sampled_from(WORDS)), min_size=1, max_size=3).map(
+        lambda parts: {"query_string": {"query": " ".join(map("".join, parts))}}
+    ),
     st.sampled_from(["kind", "price"]).map(lambda field: {"exists": {"field": field}}),
     st.lists(st.sampled_from(list(DOCUMENTS)), unique=True, max_size=4).map(
         lambda ids: {"ids": {"values": ids}}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from termwise.filters.facets import Range, ValueCount, facet_counts, range_counts
     from termwise.filters.json_form import filter_from_json, filter_to_json
     from termwise.filters.parser import parse_filter
+    from termwise.filters.statistics import ValueStatistics, value_statistics
     from termwise.filters.types import check_filter
 else:
     __getattr__, __dir__ = lazy_names(
@@ -39,6 +40,7 @@ else:
             "facets": "Range ValueCount facet_counts range_counts",
             "json_form": "filter_from_json filter_to_json",
             "parser": "parse_filter",
+            "statistics": "ValueStatistics value_statistics",
             "types": "check_filter",
         },
     )
@@ -62,6 +64,7 @@ __all__ = [
     "Range",
     "StartsWith",
     "ValueCount",
+    "ValueStatistics",
     "as_filter",
     "check_filter",
     "facet_counts",
@@ -70,5 +73,6 @@ __all__ = [
     "parse_filter",
     "range_counts",
     "rows_allowed",
+    "value_statistics",
     "without_field",
 ]

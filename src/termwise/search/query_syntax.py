@@ -111,7 +111,9 @@ def parse_query(text: str, schema: Schema | None = None) -> ParsedQuery:
         quoted = quoted and quoted.replace('\\"', '"')
         if (field := part["field"]) is not None:
             value = part["value"] if quoted is None else quoted
-            condition: Filter = Equals(field, _typed(value, None if schema is None else schema.get(field)))
+            condition: Filter = Equals(
+                field, typed_value(value, None if schema is None else schema.get(field))
+            )
             condition = ~condition if part["sign"] == "-" else condition
             filter = condition if filter is None else filter & condition
         elif part["rest"] is not None:
@@ -128,7 +130,7 @@ def parse_query(text: str, schema: Schema | None = None) -> ParsedQuery:
     return ParsedQuery(" ".join(words), tuple(must), tuple(must_not), filter)
 
 
-def _typed(text: str, kind: FieldType | None) -> Value:
+def typed_value(text: str, kind: FieldType | None) -> Value:
     """Return a value as a filter compares it with attributes of a type; the text if it is none of them."""
     for each in _CONVERTED.get(kind, ()):
         with suppress(Misfit):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from termwise.engine.allowed_documents import allowed_for, facets_at
+from termwise.engine.allowed_documents import allowed_for, facets_at, statistics_at
 from termwise.engine.query_vector import query_vector
 from termwise.engine.result_order import Best, ResultOrder
 from termwise.engine.retrieval import candidate_ordinals, documents_in_order
@@ -29,7 +29,7 @@ from termwise.validation import is_integer
 if TYPE_CHECKING:
     from termwise.engine.boosts import IndexBoosts
     from termwise.explain.explanation import Explanation
-    from termwise.filters import Filter, ValueCount
+    from termwise.filters import Filter, ValueCount, ValueStatistics
     from termwise.search.mixture import MixtureMatches
     from termwise.search.relevance import Relevance
     from termwise.search.snippets import Snippet
@@ -350,6 +350,31 @@ class Results:
         from termwise.search.reasons import reasons_for_none
 
         return reasons_for_none(self, self._backend, partial(Results, self._backend))
+
+    def statistics(self, attribute: str) -> ValueStatistics:
+        """Return the number, the smallest, the largest and the sum of the values of an attribute over all matches.
+
+        Raises
+        ------
+        UnknownNameError
+            If the documents have no such attribute.
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> from termwise.search import Search
+        >>> tea = [termwise.Document("a", "tea", {"price": 4}), termwise.Document("b", "teapot", {"price": 20})]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     termwise.build_index(tea, folder).search(Search()).statistics("price")
+        ValueStatistics(values=2, distinct=2, least=4, most=20, total=24)
+        """
+        index = self._backend.attribute_index
+        index.schema.check_name(attribute)
+        candidates = self.search.candidates
+        if candidates is None:
+            return statistics_at(index, self._all_matches(), attribute)
+        best, _ = self._best_candidates(self._exclude, candidates)
+        return statistics_at(index, best(len(candidates))[0], attribute)
 
     def _all_matches(self) -> Ordinals:
         if self._lists:

@@ -1,11 +1,14 @@
-"""Aggregations of OpenSearch: counts of values (terms) and of ranges."""
+"""Aggregations of OpenSearch: counts of values (terms) and of ranges, and statistics of values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from termwise.attributes.field_types import FieldType, attribute_value
+from termwise.attributes.json_values import json_value
 from termwise.fast_dataclass import dataclass
+from termwise.filters import ValueStatistics
 from termwise.serve.answers import FacetValue
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
@@ -25,14 +28,20 @@ class Range:
     high: Edge
 
 
+METRICS = ("stats", "min", "max", "avg", "sum", "value_count", "cardinality")
+"""Aggregations that are numbers; the last two are for strings too."""
+
+
 @dataclass(frozen=True)
 class Aggregation:
-    """Counts of an attribute.
+    """Counts or statistics of an attribute.
 
     Attributes
     ----------
     name : str
         In the answer.
+    kind : str
+        ``terms``, ``range``, or one of `METRICS`.
     field : str
     size : int
         Number of values.
@@ -43,6 +52,7 @@ class Aggregation:
     """
 
     name: str
+    kind: str
     field: str
     size: int = 10
     ranges: tuple[Range, ...] = ()
@@ -59,19 +69,29 @@ def read_aggregations(value: object, fields: Fields, most: int) -> tuple[Aggrega
 
 def _read(name: str, value: object, fields: Fields) -> Aggregation:
     where = f"the aggregation {name}"
-    kind, body = single(known_keys(value, where, ("terms", "range")), where)
+    kind, body = single(known_keys(value, where, ("terms", "range", *METRICS)), where)
+    if kind in METRICS:
+        known = ("field", "precision_threshold") if kind == "cardinality" else ("field",)
+        field = _attribute(known_keys(body, where, known), fields)
+        of_type = fields.schema[field]
+        if of_type not in ("integer", "float", "date") and kind not in METRICS[-2:]:
+            raise UnsupportedError.of(
+                f"for the attribute {field} of the type {of_type}, the aggregation", kind, METRICS[-2:]
+            )
+        return Aggregation(name, kind, field)
     if kind == "terms":
         given = known_keys(body, where, ("field", "size", "order", "min_doc_count"))
         only_default(given, where, min_doc_count=1)
         if given.get("order", {"_count": "desc"}) not in ({"_count": "desc"}, [{"_count": "desc"}]):
             raise UnsupportedError.of("order of an aggregation", given["order"], ['{"_count": "desc"}'])
-        return Aggregation(name, _attribute(given, fields), whole(given.get("size", 10), "size", 1))
+        return Aggregation(name, kind, _attribute(given, fields), whole(given.get("size", 10), "size", 1))
     given = known_keys(body, where, ("field", "ranges", "keyed"))
     ranges = given.get("ranges")
     if not isinstance(ranges, list) or not ranges:
         raise ServiceError("an aggregation of ranges needs a list of ranges", facts=[("aggregation", name)])
     return Aggregation(
         name,
+        kind,
         _attribute(given, fields),
         ranges=tuple(map(_range, ranges)),
         keyed=flag(given.get("keyed", False), "keyed"),
@@ -125,3 +145,21 @@ def ranges_answer(aggregation: Aggregation, documents: Sequence[int]) -> dict[st
     if aggregation.keyed:
         return {"buckets": {bucket.pop("key"): bucket for bucket in buckets}}
     return {"buckets": buckets}
+
+
+def metric_answer(aggregation: Aggregation, found: ValueStatistics, type: FieldType) -> dict[str, Any]:
+    """Return the answer of an aggregation in `METRICS` of an attribute of a type; dates are in milliseconds."""
+    if aggregation.kind in METRICS[-2:]:
+        return {"value": found.values if aggregation.kind == "value_count" else found.distinct}
+    average = None if found.total is None or not found.values else found.total / found.values
+    numbers = {"min": found.least, "max": found.most, "avg": average, "sum": found.total}
+    written = {}
+    if type == "date":
+        moments = {name: int(numbers[name]) for name in ("min", "max", "avg") if numbers[name] is not None}
+        written = {name: json_value(attribute_value("date", moment)) for name, moment in moments.items()}
+        numbers = {name: None if number is None else number / 1000 for name, number in numbers.items()}
+    if aggregation.kind == "stats":
+        as_text = {f"{name}_as_string": moment for name, moment in written.items()}
+        return {"count": found.values, **numbers, **as_text}
+    kind = aggregation.kind
+    return {"value": numbers[kind], **({"value_as_string": written[kind]} if kind in written else {})}

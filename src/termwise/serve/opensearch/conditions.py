@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from termwise.filters import And, Equals, Exists, Filter, Greater, GreaterOrEqual, In, Less, LessOrEqual
+from termwise.filters import (
+    And,
+    Contains,
+    Equals,
+    Exists,
+    Filter,
+    Greater,
+    GreaterOrEqual,
+    In,
+    Less,
+    LessOrEqual,
+    StartsWith,
+)
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
 from termwise.serve.opensearch.json_checks import known_keys, only_default, record, single, text
 
-CONDITIONS = ("term", "terms", "range", "exists")
-"""Clauses that are conditions on an attribute."""
+CONDITIONS = ("term", "terms", "range", "exists", "prefix", "wildcard")
+"""Clauses that are conditions on an attribute; the last two can be on a text too."""
 
 _BOUNDS = {"gt": Greater, "gte": GreaterOrEqual, "lt": Less, "lte": LessOrEqual}
 
 
 def condition(kind: str, body: object, fields: Fields) -> Filter:
     """Return a clause of a kind in `CONDITIONS`, with its value `body`, as a filter."""
-    return {"term": _term, "terms": _terms, "range": _range, "exists": _exists}[kind](body, fields)
+    return {
+        "term": _term,
+        "terms": _terms,
+        "range": _range,
+        "exists": _exists,
+        "prefix": _prefix,
+        "wildcard": _wildcard,
+    }[kind](body, fields)
 
 
 def _term(body: object, fields: Fields) -> Filter:
@@ -55,6 +75,35 @@ def _exists(body: object, fields: Fields) -> Filter:
     given = known_keys(body, "exists", ("field", "boost"))
     only_default(given, "exists", boost=1)
     return Exists(fields.attribute(text(given.get("field"), "field of exists"), "exists"))
+
+
+def _prefix(body: object, fields: Fields) -> Filter:
+    name, value = pattern("prefix", body)
+    return StartsWith(fields.attribute(name, "prefix"), value)
+
+
+def _wildcard(body: object, fields: Fields) -> Filter:
+    name, value = pattern("wildcard", body)
+    attribute = fields.attribute(name, "wildcard")
+    inner = value.strip("*")
+    if re.search(r"[*?\\]", inner) or (value[:1] == "*") > (value[-1:] == "*"):
+        raise UnsupportedError.of("wildcard with the pattern", value, ["te*", "*te*", "te"])
+    if not inner:
+        return Exists(attribute) if value else Equals(attribute, "")
+    if value[0] == "*":
+        return Contains(attribute, inner)
+    return StartsWith(attribute, inner) if value[-1] == "*" else Equals(attribute, inner)
+
+
+def pattern(kind: str, body: object) -> tuple[str, str]:
+    """Return the field and the value of a prefix or wildcard."""
+    name, value = single(body, kind)
+    if isinstance(value, dict):
+        keys = ("value", "wildcard") if kind == "wildcard" else ("value",)
+        given = known_keys(value, kind, (*keys, "boost", "case_insensitive", "rewrite"))
+        only_default(given, kind, boost=1, case_insensitive=False, rewrite="constant_score")
+        value = given.get("value", given.get("wildcard"))
+    return name, text(value, f"value of {kind}")
 
 
 def joined(filters: list[Filter]) -> Filter:

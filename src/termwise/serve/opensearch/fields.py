@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +14,7 @@ from termwise.search import Searcher
 from termwise.serve.documents import field_weights
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
-from termwise.serve.opensearch.json_checks import known_keys, texts
+from termwise.serve.opensearch.json_checks import known_keys, only_default, record, text, texts
 
 _KEYWORD = {"type": "keyword"}
 _TYPES: dict[str, dict[str, Any]] = {
@@ -25,6 +25,20 @@ _TYPES: dict[str, dict[str, Any]] = {
     "float": {"type": "double"},
     "date": {"type": "date"},
 }
+
+
+_SAME: dict[str, tuple[str, ...]] = {
+    "keyword": ("keyword",),
+    "keywords": ("keyword",),
+    "boolean": ("boolean",),
+    "integer": ("long", "integer", "short", "byte"),
+    "float": ("double", "float", "half_float", "scaled_float"),
+    "date": ("date",),
+}
+"""Types of OpenSearch that the values of an attribute have too."""
+
+MOST_LEVELS = 20
+"""Objects inside each other in a mapping."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +141,30 @@ class Fields:
                 _place(properties, name, _TYPES[kind], inside="properties")
         return {"properties": properties}
 
+    def check_mapping(self, body: object) -> None:
+        """Check that a mapping agrees with the fields of the index."""
+        given = known_keys(body, "a mapping", ("properties",))
+        for name, value in _flat(record(given.get("properties", {}), "properties")):
+            keys = known_keys(value, f"the field {name}", ("type", "fields"))
+            kind = text(keys.get("type"), f"type of {name}")
+            if name not in self.schema and name not in self._text_names:
+                raise UnsupportedError.of(
+                    "for this index, the new field",
+                    name,
+                    dict.fromkeys([*self._text_names, *self.schema]),
+                    "name it as an attribute when the index is built",
+                )
+            known = [
+                *(["text"] if name in self._text_names else []),
+                *_SAME.get(self.schema.get(name, ""), ()),
+            ]
+            if kind not in known:
+                raise UnsupportedError.of(f"for the field {name}, the type", kind, known)
+            for inner, each in record(keys.get("fields", {}), f"fields of {name}").items():
+                if inner != "keyword" or self.schema.get(name) not in ("keyword", "keywords"):
+                    raise UnsupportedError.of(f"for {name}, the field", inner)
+                only_default(known_keys(each, inner, ("type", "ignore_above")), inner, type="keyword")
+
     def source(
         self, doc_id: str, attributes: Mapping[str, Any], texts: Mapping[str, str], source: SourceFilter
     ) -> dict[str, Any]:
@@ -137,6 +175,18 @@ class Fields:
             if source.wants(name):
                 _place(found, name, value)
         return found
+
+
+def _flat(properties: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the fields of a mapping, those of objects with dots in their names."""
+    for name, value in properties.items():
+        if isinstance(value, dict) and "properties" in value:
+            if before.count(".") > MOST_LEVELS:
+                raise ServiceError("a mapping has too many levels", facts=[("most", MOST_LEVELS)])
+            known_keys(value, f"the object {name}", ("properties",))
+            yield from _flat(record(value["properties"], "properties"), f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
 
 
 def _place(found: dict[str, Any], name: str, value: object, inside: str = "") -> None:

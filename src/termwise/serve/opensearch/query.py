@@ -27,13 +27,16 @@ from termwise.serve.opensearch.json_checks import (
     several,
     single,
 )
-from termwise.serve.opensearch.words import MATCHES, WORD_CLAUSES, Words, read_words
+from termwise.serve.opensearch.query_text import TEXT_QUERIES, read_text_query
+from termwise.serve.opensearch.words import MATCHES, PATTERNS, WORD_CLAUSES, Words, read_words
 from termwise.serve.settings import ServiceSettings
 
 MOST_CLAUSES = 256
 """Clauses of a query."""
 
-CLAUSES = (*WORD_CLAUSES, "match_all", "bool", "constant_score", "ids", *CONDITIONS)
+CLAUSES = tuple(
+    dict.fromkeys((*WORD_CLAUSES, *TEXT_QUERIES, "match_all", "bool", "constant_score", "ids", *CONDITIONS))
+)
 """Supported clauses."""
 
 
@@ -121,6 +124,8 @@ class _Reading:
         kind, body = single(given, "a query")
         if kind not in CLAUSES:
             raise UnsupportedError.of("query", kind, CLAUSES)
+        if kind in TEXT_QUERIES:
+            return self.clause(read_text_query(kind, body, self.fields, self.most_text))
         return kind, body
 
     def require(self, given: object, *, scores: bool) -> None:
@@ -139,7 +144,7 @@ class _Reading:
             given_ids = self.identifiers(body)
             others = set(given_ids if self.ids is None else self.ids)
             self.ids = [each for each in given_ids if each in others]
-        elif kind in CONDITIONS or self.on_attribute(kind, body):
+        elif self.on_attribute(kind, body):
             self.filters.append(self.filter(kind, body))
         else:
             self.require_words(kind, self.words(kind, body), scores=scores)
@@ -226,14 +231,16 @@ class _Reading:
     def is_condition(self, given: object) -> bool:
         """Whether a clause is a condition on attributes."""
         kind, body = single(given, "a query")
+        if kind in TEXT_QUERIES:
+            return self.is_condition(read_text_query(kind, body, self.fields, self.most_text))
         if kind == "bool":
             clauses, _ = _bool(body)
             return all(self.is_condition(each) for of_kind in clauses.values() for each in of_kind)
-        return kind in CONDITIONS or self.on_attribute(kind, body)
+        return self.on_attribute(kind, body)
 
     def filter(self, kind: str, body: Any) -> Filter:
         """Return a clause on attributes as a filter."""
-        if kind in CONDITIONS:
+        if kind in CONDITIONS and self.on_attribute(kind, body):
             return condition(kind, body, self.fields)
         if kind == "bool":
             return self.combined_filter(body)
@@ -260,11 +267,11 @@ class _Reading:
         return joined(parts)
 
     def on_attribute(self, kind: str, body: object) -> bool:
-        """Whether a clause is a match on an attribute, which is a condition."""
-        if kind != "match":
-            return False
+        """Whether a clause is a condition on an attribute."""
+        if kind not in ("match", *PATTERNS):
+            return kind in CONDITIONS
         name, _ = single(body, kind)
-        return not self.fields.is_text(name)
+        return not self.fields.is_text(name) or (kind in PATTERNS and name in self.fields.schema)
 
     def identifiers(self, body: object) -> list[str]:
         given = several(known_keys(body, "ids", ("values",)).get("values"))

@@ -41,6 +41,7 @@ from termwise.serve.errors import (
 )
 from termwise.serve.indexes import ServedIndex
 from termwise.serve.keys import Needed
+from termwise.serve.opensearch.analysis import analyze
 from termwise.serve.opensearch.documents import by_index, new_id, outcome_answer, put, read_bulk, update
 from termwise.serve.opensearch.errors import IndexExistsError, UnsupportedError, cause_of, opensearch_error
 from termwise.serve.opensearch.fields import SOURCE_PARAMETERS, Fields, SourceFilter
@@ -411,6 +412,71 @@ def _selected(service: Service, request: Request) -> list[ServedIndex]:
     return list(service.indexes) if name in ("*", "_all") else [_named(service, name)]
 
 
+async def _put_mapping(service: Service, request: Request) -> Response:
+    """Accept a mapping that agrees with the index; another one is refused."""
+    _check_parameters(request)
+    served, body = _served(service, request), await _body(service, request)
+    await service.pool.run(lambda: Fields.of(served.searcher()).check_mapping(body))
+    return JsonAnswer({"acknowledged": True})
+
+
+async def _analyze(service: Service, request: Request) -> Response:
+    _check_parameters(request)
+    named = "index" in request.path_params or len(list(service.indexes)) == 1
+    searcher = _served(service, request).searcher() if named else None
+    body = await _body(service, request)
+    return await service.pool.run(lambda: JsonAnswer(analyze(body, searcher, service.settings.max_query)))
+
+
+HEALTH = ("green", "yellow", "red")
+"""Health of an index, the best first."""
+
+
+async def _health(service: Service, request: Request) -> Response:
+    """Answer whether the newest generation of each index can be read."""
+    _check_parameters(request, "wait_for_status", "timeout", "level", "local")
+    wanted, level = (request.query_params.get(name) for name in ("wait_for_status", "level"))
+    if wanted not in (None, *HEALTH):
+        raise UnsupportedError.of("wait_for_status", wanted, HEALTH)
+    if level not in (None, "cluster"):
+        raise UnsupportedError.of("level", level, ["cluster"])
+    selected = _selected(service, request)
+    status = "red" if any(served.failed for served in selected) else "green"
+    is_late = wanted is not None and HEALTH.index(status) > HEALTH.index(wanted)
+    answer = {
+        "cluster_name": "termwise",
+        "status": status,
+        "timed_out": is_late,
+        "number_of_nodes": 1,
+        "number_of_data_nodes": 1,
+        "active_primary_shards": len(selected),
+        "active_shards": len(selected),
+        "active_shards_percent_as_number": 100.0,
+    }
+    others = ("relocating_shards", "initializing_shards", "unassigned_shards", "number_of_pending_tasks")
+    return JsonAnswer({**answer, **dict.fromkeys(others, 0)}, status_code=408 if is_late else 200)
+
+
+async def _aliases(service: Service, request: Request) -> Response:
+    """Answer with the aliases of indexes: the further names under which the service has their folders."""
+    _check_parameters(request)
+    alias = request.path_params.get("alias", "*")
+    names: dict[Path, list[str]] = {}
+    for each in service.indexes:
+        names.setdefault(each.path.resolve(), []).append(each.name)
+    wanted = {each.path.resolve() for each in _selected(service, request)}
+    found = {
+        first: [name for name in others if alias in (name, "*", "_all")]
+        for path, (first, *others) in names.items()
+        if path in wanted
+    }
+    if alias not in ("*", "_all"):
+        found = {first: others for first, others in found.items() if others}
+        if not found:
+            return JsonAnswer({"error": f"alias [{legible(alias)}] missing", "status": 404}, status_code=404)
+    return JsonAnswer({first: {"aliases": {name: {} for name in others}} for first, others in found.items()})
+
+
 async def _create_index(service: Service, request: Request) -> Response:
     name = request.path_params["index"]
     try:
@@ -520,6 +586,16 @@ _TABLE: tuple[tuple[str, str, str, Needed, Handler], ...] = (
     ("update", "POST", "/{index}/_update/{doc_id:any}", "write", _update),
     ("refresh", "GET POST", "/_refresh /{index}/_refresh", "write", _refresh),
     ("mapping", "GET", "/_mapping /_mappings /{index}/_mapping /{index}/_mappings", "search", _mapping),
+    ("put_mapping", "PUT POST", "/{index}/_mapping /{index}/_mappings", "write", _put_mapping),
+    ("analyze", "GET POST", "/_analyze /{index}/_analyze", "search", _analyze),
+    ("health", "GET", "/_cluster/health /_cluster/health/{index}", "search", _health),
+    (
+        "aliases",
+        "GET",
+        "/_alias /_aliases /_alias/{alias} /{index}/_alias /{index}/_alias/{alias}",
+        "search",
+        _aliases,
+    ),
     ("cat_indices", "GET", "/_cat/indices /_cat/indices/{index}", "search", _cat_indices),
     ("describe", "GET", "/{index}", "search", partial(_mapping, aliases={}, settings={})),
     ("create_index", "PUT", "/{index}", "search", _create_index),

@@ -19,7 +19,14 @@ from termwise.serve import search as own
 from termwise.serve.answers import Excerpt, ExplanationAnswer, FacetValue, HitAnswer
 from termwise.serve.errors import TooLargeError, invalid_request
 from termwise.serve.indexes import OpenIndex
-from termwise.serve.opensearch.aggregations import Aggregation, Edge, ranges_answer, terms_answer
+from termwise.serve.opensearch.aggregations import (
+    METRICS,
+    Aggregation,
+    Edge,
+    metric_answer,
+    ranges_answer,
+    terms_answer,
+)
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields, SourceFilter
 from termwise.serve.opensearch.json_checks import known_keys
@@ -44,16 +51,20 @@ def search(
     begin = time.perf_counter()
     asked = read_search(body, parameters, opened.searcher, settings)
     fields = Fields.of(opened.searcher)
-    values = [each.field for each in asked.aggregations if not each.ranges]
+    values = [each.field for each in asked.aggregations if each.kind == "terms"]
+    counts: dict[str, Any] = {
+        "facets": list(dict.fromkeys(values)),
+        "facet_values": settings.max_results,
+        "ranges": _ranges(asked.aggregations),
+    }
+    filtered_later = bool(asked.aggregations) and asked.counted is not asked.query
     request = _request(
         asked.query,
         k=max(1, asked.size),
         offset=asked.first,
         sort=asked.sort,
         collapse=asked.collapse,
-        facets=list(dict.fromkeys(values)),
-        facet_values=settings.max_results,
-        ranges=_ranges(asked.aggregations),
+        **({} if filtered_later else counts),
         total=asked.total,
         text=any(asked.source.wants(name) for name in fields.texts),
         explain=asked.explain,
@@ -76,9 +87,10 @@ def search(
         },
     }
     if asked.aggregations:
-        facets = own_answer["facets"]
+        if filtered_later:
+            found = own.search(opened, _request(asked.counted, k=1, show=[], **counts), settings)
         answer["aggregations"] = {
-            each.name: _counts(each, facets[each.field], settings) for each in asked.aggregations
+            each.name: _counts(each, found, fields, settings) for each in asked.aggregations
         }
     return answer
 
@@ -273,9 +285,14 @@ def _ranges(aggregations: Sequence[Aggregation]) -> dict[str, dict[str, list[Edg
 
 
 def _counts(
-    aggregation: Aggregation, values: Sequence[FacetValue], settings: ServiceSettings
+    aggregation: Aggregation, found: own.Found, fields: Fields, settings: ServiceSettings
 ) -> dict[str, Any]:
-    if not aggregation.ranges:
+    field = aggregation.field
+    if aggregation.kind in METRICS:
+        spend()
+        return metric_answer(aggregation, found.results.statistics(field), fields.schema[field])
+    values: Sequence[FacetValue] = found.answer["facets"][field]
+    if aggregation.kind == "terms":
         return terms_answer(aggregation, values, 0 if len(values) < settings.max_results else None)
     documents = {each["value"]: each["documents"] for each in values}
     names = [f"{aggregation.name} {number}" for number in range(len(aggregation.ranges))]

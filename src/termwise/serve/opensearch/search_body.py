@@ -29,6 +29,7 @@ from termwise.serve.settings import ServiceSettings
 
 BODY_KEYS = (
     "query",
+    "post_filter",
     "size",
     "from",
     "sort",
@@ -101,6 +102,7 @@ class SearchBody:
     """
 
     query: TranslatedQuery
+    counted: TranslatedQuery
     size: int
     first: int
     sort: str | None
@@ -130,17 +132,22 @@ def read_search(
     given = dict(known_keys(body, "a search", BODY_KEYS))
     given |= {name: parameters[name] for name in SEARCH_PARAMETERS if name in parameters}
     fields = Fields.of(searcher)
-    query = translate(given.get("query", {"match_all": {}}), searcher, settings)
+    asked = given.get("query", {"match_all": {}})
+    query = counted = translate(asked, searcher, settings)
+    if given.get("post_filter") is not None:
+        both = {"bool": {"must": [asked], "filter": [given["post_filter"]]}}
+        query = translate(both, searcher, settings)
     sort, scores = _sort(given.get("sort"), query, fields)
     if "aggs" in given and "aggregations" in given:
         raise UnsupportedError.of("beside aggs, the key", "aggregations")
     aggregations = read_aggregations(
         given.get("aggs", given.get("aggregations", {})), fields, settings.max_facets
     )
-    if aggregations and "candidates" in query.request:
+    if aggregations and "candidates" in counted.request:
         raise UnsupportedError.of("beside ids, the key", "aggs")
     return SearchBody(
         query=query,
+        counted=counted,
         size=whole(given.get("size", 10), "size"),
         first=whole(given.get("from", 0), "from"),
         sort=sort,

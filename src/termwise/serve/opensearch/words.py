@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from termwise.fast_dataclass import dataclass
 from termwise.search import Searcher
 from termwise.serve.errors import ServiceError
+from termwise.serve.opensearch.conditions import pattern
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
 from termwise.serve.opensearch.json_checks import (
@@ -40,7 +42,10 @@ _TYPES: dict[str, dict[str, bool]] = {
 }
 """Types of multi_match, and what they say about the words."""
 
-MATCHES = (*_MATCHES, "multi_match")
+PATTERNS = ("prefix", "wildcard")
+"""Clauses on a text or an attribute that match what begins with a value."""
+
+MATCHES = (*_MATCHES, "multi_match", *PATTERNS)
 WORD_CLAUSES = (*MATCHES, "neural_sparse")
 
 
@@ -84,6 +89,8 @@ def read_words(kind: str, body: object, searcher: Searcher, fields: Fields, most
     """
     if kind == "multi_match":
         words = _multi_match(body, fields)
+    elif kind in PATTERNS:
+        words = _beginning(kind, body, fields)
     elif kind in WORD_CLAUSES:
         name, value = single(body, kind)
         fields.check_whole(kind, [name])
@@ -103,6 +110,16 @@ def _match(kind: str, value: object) -> Words:
     given = value if isinstance(value, dict) else {"query": text(value, kind)}
     only_default(known_keys(given, kind, ("query", "boost", *keys)), kind, slop=0)
     return _words(given, kind, meaning)
+
+
+def _beginning(kind: str, body: object, fields: Fields) -> Words:
+    name, value = pattern(kind, body)
+    fields.check_whole(kind, [name])
+    beginning = value.removesuffix("*") if kind == "wildcard" else value
+    if (kind == "wildcard" and beginning == value) or not re.fullmatch(r"[^\s*?\\]+", beginning):
+        known = ["te*"] if kind == "wildcard" else ["the beginning of one word"]
+        raise UnsupportedError.of(f"{kind} on a text with the value", value, known)
+    return Words(beginning, prefix=True)
 
 
 def _multi_match(body: object, fields: Fields) -> Words:

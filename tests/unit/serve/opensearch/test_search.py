@@ -74,6 +74,14 @@ def test_a_match_has_the_results_and_scores_of_the_searcher(client: TestClient, 
         ({"match_bool_prefix": {"text": "gree"}}, {"sencha", "genmaicha"}),
         ({"match": {"text": {"query": "pepermint", "fuzziness": "AUTO"}}}, {"mint/fresh"}),
         ({"match": {"kind": "green"}}, {"sencha", "genmaicha"}),
+        ({"prefix": {"kind": "gr"}}, {"sencha", "genmaicha"}),
+        ({"prefix": {"tags": {"value": "lo"}}}, {"sencha"}),
+        ({"prefix": {"text": "Gre"}}, {"sencha", "genmaicha"}),
+        ({"wildcard": {"kind.keyword": "*ar*"}}, {"pot"}),
+        ({"wildcard": {"kind": {"wildcard": "he*"}}}, {"mint/fresh"}),
+        ({"wildcard": {"kind": "herb"}}, {"mint/fresh"}),
+        ({"wildcard": {"text": "pepp*"}}, {"mint/fresh"}),
+        ({"bool": {"must_not": {"prefix": {"kind": "gr"}}}}, {"assam", "pot", "mint/fresh"}),
         ({"term": {"kind.keyword": {"value": "green"}}}, {"sencha", "genmaicha"}),
         ({"terms": {"kind": ["herb", "ware"]}}, {"pot", "mint/fresh"}),
         ({"term": {"tags": "loose"}}, {"sencha"}),
@@ -201,6 +209,182 @@ def test_highlights_have_tags_and_entities(client: TestClient) -> None:
     assert hit["highlight"] == {"text": ["<b>peppermint</b> leaves &amp; &lt;b&gt;nothing&lt;/b&gt; else"]}
 
 
+@pytest.mark.parametrize(
+    ("text", "found", "with_and"),
+    [
+        ("green tea", "sencha genmaicha assam pot", "sencha genmaicha"),
+        ("green AND rice", "genmaicha", "genmaicha"),
+        ("clay OR rice", "pot genmaicha", "pot genmaicha"),
+        (
+            "green rice OR clay",
+            "sencha genmaicha pot",
+            "sencha genmaicha",
+        ),  # with and, only green is required
+        ("tea -rice", "sencha assam pot", "sencha assam pot"),
+        ("tea NOT rice", "sencha assam pot", "sencha assam pot"),
+        ("+green rice", "sencha genmaicha", "genmaicha"),
+        ("tea && kind:green", "sencha genmaicha", "sencha genmaicha"),
+        ("tea AND (kind:black OR kind:ware)", "assam pot", "assam pot"),
+        ("kind:(black OR ware)", "assam pot", "assam pot"),
+        ('"roasted rice"', "genmaicha", "genmaicha"),
+        ('kind:"green"', "sencha genmaicha", "sencha genmaicha"),
+        ("kind:g*", "sencha genmaicha", "sencha genmaicha"),
+        ("price:[7 TO 12}", "assam genmaicha", "assam genmaicha"),
+        ("price:>=12", "sencha pot", "sencha pot"),
+        ("price:[* TO 5]", "mint/fresh", "mint/fresh"),
+        ("_exists_:tags", "sencha", "sencha"),
+        ("gree*", "sencha genmaicha", "sencha genmaicha"),
+        ("clay gree*", "pot sencha genmaicha", None),
+        ("tea^2 clay", "sencha assam genmaicha pot", "pot"),
+        ("*", "sencha assam genmaicha pot mint/fresh", "sencha assam genmaicha pot mint/fresh"),
+        (r"NOT te\a", "mint/fresh", "mint/fresh"),
+        ("", "", ""),
+    ],
+)
+def test_a_query_string_has_the_results_of_opensearch(
+    client: TestClient, text: str, found: str, with_and: str | None
+) -> None:
+    for operator, expected in (("or", found), ("AND", with_and)):
+        if expected is not None:
+            query = {
+                "query_string": {"query": text, "default_operator": operator, "fields": ["title", "text"]}
+            }
+            assert set(ids(search(client, query))) == set(expected.split()), operator
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "with_and"),
+    [
+        ("green tea", "sencha genmaicha assam pot", "sencha genmaicha"),
+        ("green + rice", "genmaicha", "genmaicha"),
+        ("clay | rice", "pot genmaicha", "pot genmaicha"),
+        ("clay (rice | black)", "pot genmaicha assam", None),
+        ("tea -rice", None, "sencha assam pot"),
+        ("-tea", "mint/fresh", "mint/fresh"),
+        ("tea --green", "sencha genmaicha assam pot", "sencha genmaicha"),
+        ('"roasted rice"', "genmaicha", "genmaicha"),
+        ("gree*", "sencha genmaicha", "sencha genmaicha"),
+        ("kind:green", "sencha genmaicha", ""),  # which has no fields
+        ("", "", ""),
+        ("+ |", "", ""),
+    ],
+)
+def test_a_simple_query_string_has_the_results_of_opensearch(
+    client: TestClient, text: str, found: str | None, with_and: str | None
+) -> None:
+    for operator, expected in (("or", found), ("and", with_and)):
+        if expected is not None:
+            query = {"simple_query_string": {"query": text, "default_operator": operator}}
+            assert set(ids(search(client, query))) == set(expected.split()), operator
+
+
+def test_a_post_filter_limits_results_and_no_aggregations(client: TestClient) -> None:
+    answer = search(
+        client,
+        {"match": {"text": "tea"}},
+        post_filter={"term": {"kind": "green"}},
+        aggs={"kinds": {"terms": {"field": "kind"}}, "dear": {"max": {"field": "price"}}},
+    )
+    assert set(ids(answer)) == {"sencha", "genmaicha"}
+    assert answer["hits"]["total"]["value"] == 2
+    buckets = answer["aggregations"]["kinds"]["buckets"]
+    assert [(each["key"], each["doc_count"]) for each in buckets] == [("green", 2), ("black", 1), ("ware", 1)]
+    assert answer["aggregations"]["dear"] == {"value": 40}
+
+
+def test_metrics_are_those_of_all_matches(client: TestClient) -> None:
+    kinds = ("stats", "min", "max", "avg", "sum", "value_count", "cardinality")
+    aggs = {kind: {kind: {"field": "price"}} for kind in kinds} | {
+        "kinds": {"cardinality": {"field": "kind"}}
+    }
+    found = search(client, {"match": {"text": "tea"}}, size=1, aggs=aggs)["aggregations"]
+    stats = found.pop("stats")  # of 12, 7, 9 and 40
+    assert stats == {"count": 4, "min": 7, "max": 40, "avg": 17.0, "sum": 68}
+    assert {kind: each["value"] for kind, each in found.items()} == {
+        "min": 7, "max": 40, "avg": 17.0, "sum": 68, "value_count": 4, "cardinality": 4, "kinds": 3,
+    }  # fmt: skip
+    none = search(client, {"match": {"text": "clay"}}, post_filter={"term": {"kind": "herb"}}, aggs=aggs)
+    assert (none["hits"]["hits"], none["aggregations"]["sum"]["value"]) == ([], 40)
+    none = search(client, {"match": {"text": "unknown"}}, aggs=aggs)
+    assert none["aggregations"]["stats"] == {"count": 0, "min": None, "max": None, "avg": None, "sum": 0}
+
+
+def test_a_text_is_analysed(client: TestClient) -> None:
+    def tokens(**body: object) -> list[tuple[object, ...]]:
+        answer = client.post("/shop/_analyze", json=body)
+        assert answer.status_code == 200, answer.text
+        keys = ("token", "start_offset", "end_offset", "type", "position")
+        return [tuple(each[key] for key in keys) for each in answer.json()["tokens"]]
+
+    assert tokens(field="text", text="Green \U0001f375 teas 12") == [
+        ("green", 0, 5, "<ALPHANUM>", 0), ("tea", 9, 13, "<ALPHANUM>", 1), ("12", 14, 16, "<NUM>", 2),
+    ]  # fmt: skip
+    assert tokens(text="Green teas") == tokens(text="Green teas", analyzer="english")
+    assert tokens(text="Green teas", field="kind") == [("Green teas", 0, 10, "<ALPHANUM>", 0)]
+    assert tokens(text=["a", "Teas"], analyzer="standard")[1] == ("teas", 2, 6, "<ALPHANUM>", 101)
+    for body, words in (
+        ({"text": "tea", "analyzer": "wordpiece:/etc/passwd"}, "wordpiece"),
+        ({"text": "tea", "field": "price"}, "[price]"),
+        ({"text": "tea", "field": "nope"}, "nope"),
+        ({"text": "tea", "field": "text", "analyzer": "english"}, "[field]"),
+        ({"text": "tea", "tokenizer": "standard"}, "[tokenizer]"),
+        ({"text": "tea" * 4000}, "longer"),
+        ({"text": {"a": 1}}, "text of an analysis"),
+        ({}, "text of an analysis"),
+    ):
+        refused(client, body, words, "/shop/_analyze")
+
+
+def test_a_mapping_that_agrees_with_the_index_is_accepted(client: TestClient) -> None:
+    keyword = {"type": "keyword", "fields": {"keyword": {"type": "keyword", "ignore_above": 256}}}
+    agreeing = {"text": {"type": "text"}, "kind": keyword, "price": {"type": "integer"}}
+    answer = client.put("/shop/_mapping", json={"properties": agreeing})
+    assert (answer.status_code, answer.json()) == (200, {"acknowledged": True})
+    deep: dict[str, object] = {"type": "keyword"}
+    for _ in range(40):
+        deep = {"properties": {"a": deep}}
+    for body, words in (
+        ({"properties": {"price": {"type": "text"}}}, "[text]"),
+        ({"properties": {"brand": {"type": "keyword"}}}, "new field [brand]"),
+        ({"properties": {"meta": {"properties": {"brand": {"type": "keyword"}}}}}, "[meta.brand]"),
+        ({"properties": {"kind": {"type": "keyword", "index": False}}}, "[index]"),
+        ({"properties": {"kind": {"type": "keyword", "fields": {"raw": {}}}}}, "[raw]"),
+        ({"properties": {"kind": {}}}, "type of kind"),
+        ({"properties": []}, "properties"),
+        ({"dynamic": True}, "[dynamic]"),
+        (deep, "levels"),
+    ):
+        answer = client.put("/shop/_mapping", json=body)
+        assert answer.status_code == 400, answer.text
+        assert words in answer.json()["error"]["reason"]
+
+
+def test_health_and_aliases(folder: Path) -> None:
+    with served([f"shop={folder}", f"teas={folder}"]) as client:
+        health = client.get("/_cluster/health?wait_for_status=yellow&timeout=1s").json()
+        assert (health["status"], health["timed_out"], health["active_shards"]) == ("green", False, 2)
+        assert client.get("/_cluster/health/shop").json()["active_shards"] == 1
+        assert client.get("/_cluster/health?wait_for_status=blue").status_code == 400
+        assert client.get("/_cluster/health/none").status_code == 404
+        expected = {"shop": {"aliases": {"teas": {}}}}
+        for path in (
+            "/_alias",
+            "/_aliases",
+            "/_alias/teas",
+            "/shop/_alias",
+            "/teas/_alias",
+            "/shop/_alias/teas",
+        ):
+            assert client.get(path).json() == expected, path
+        assert [client.head(f"/_alias/{name}").status_code for name in ("teas", "shop", "none")] == [
+            200,
+            404,
+            404,
+        ]
+        assert client.post("/teas/_count", json={}).json()["count"] == len(TEAS)
+        assert client.post("/_aliases", json={"actions": []}).status_code == 400
+
+
 def test_aggregations_count_all_matches(client: TestClient) -> None:
     answer = search(
         client,
@@ -244,7 +428,7 @@ def test_an_explanation_adds_up_to_the_score(client: TestClient) -> None:
 
 def test_several_searches_have_an_answer_each(client: TestClient) -> None:
     lines = (
-        '{}\n{"query": {"match": {"text": "rice"}}}\n{"index": "none"}\n{}\n{}\n{"query": {"wildcard": {}}}\n'
+        '{}\n{"query": {"match": {"text": "rice"}}}\n{"index": "none"}\n{}\n{}\n{"query": {"regexp": {}}}\n'
     )
     answer = client.post("/shop/_msearch", content=lines, headers={"content-type": "application/x-ndjson"})
     found, unknown, wrong = answer.json()["responses"]
@@ -256,7 +440,37 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ({"query": {"wildcard": {"text": "te*"}}}, "[wildcard]"),
+        ({"query": {"regexp": {"text": "te.*"}}}, "[regexp]"),
+        ({"query": {"wildcard": {"kind": "g?een"}}}, "[g?een]"),
+        ({"query": {"wildcard": {"kind": "*een"}}}, "[*een]"),
+        ({"query": {"wildcard": {"text": "*een"}}}, "[*een]"),
+        ({"query": {"prefix": {"text": "green te"}}}, "beginning of one word"),
+        ({"query": {"prefix": {"price": 1}}}, "only strings"),
+        ({"query": {"prefix": {"kind": {"value": "g", "case_insensitive": True}}}}, "case_insensitive"),
+        ({"query": {"prefix": {"kind": ["g"]}}}, "value of prefix"),
+        ({"query": {"query_string": {"query": "tea kind:green"}}}, "in should the clause [term]"),
+        ({"query": {"query_string": {"query": "te?t"}}}, "[te?t]"),
+        ({"query": {"query_string": {"query": "tea~2"}}}, "[~2]"),
+        ({"query": {"query_string": {"query": "/te./"}}}, "[/te./]"),
+        ({"query": {"query_string": {"query": "(tea"}}}, "not closed"),
+        ({"query": {"query_string": {"query": "tea)"}}}, "not opened"),
+        ({"query": {"query_string": {"query": "tea OR"}}}, "after the last operator"),
+        ({"query": {"query_string": {"query": "(" * 4000}}}, "parentheses inside each other"),
+        ({"query": {"query_string": {"query": "tea " * 2000}}}, "longer"),
+        ({"query": {"query_string": {"query": "-tea " * 300}}}, "too many clauses"),
+        ({"query": {"query_string": {"query": "price:[1 2]"}}}, "[1 TO 5]"),
+        ({"query": {"query_string": {"query": "price:cheap"}}}, "another type"),
+        ({"query": {"query_string": {"query": "nope:3"}}}, "nope"),
+        ({"query": {"query_string": {"query": "kind:green^2"}}}, "[^2]"),
+        ({"query": {"query_string": {"query": "title:tea"}}}, "[title]"),
+        ({"query": {"query_string": {"query": "tea", "fuzziness": 1}}}, "[fuzziness]"),
+        ({"query": {"query_string": {"query": ["tea"]}}}, "query of query_string"),
+        ({"query": {"query_string": "tea"}}, "query_string is an object"),
+        ({"query": {"simple_query_string": {"query": "tea -rice"}}}, "default_operator"),
+        ({"query": {"simple_query_string": {"query": "tea~1"}}}, "[~1]"),
+        ({"query": {"simple_query_string": {"query": '"green tea'}}}, "quote"),
+        ({"query": {"simple_query_string": {"query": "(" * 4000}}}, "parentheses inside each other"),
+        ({"query": {"simple_query_string": {"query": "tea", "flags": "AND"}}}, "flags"),
         ({"query": {"match": {"text": {"query": "tea", "slop": 2}}}}, "[slop]"),
         ({"query": {"match": {"text": {"query": "tea", "operator": "xor"}}}}, "[xor]"),
         ({"query": {"match": {"colour": "red"}}}, "colour"),
@@ -288,10 +502,13 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
          "must_not"),
         ({"query": {"match_all": {}}, "highlight": {"fields": {"text": {}}}}, "highlight"),
         ({"query": {"match": {"text": "tea"}}, "knn": {}}, "[knn]"),
-        ({"post_filter": {"term": {"kind": "green"}}}, "[post_filter]"),
+        ({"post_filter": {"match": {"text": "green tea"}}}, "as a filter"),
+        ({"post_filter": [1]}, "a query is an object"),
         ({"sort": ["price", "kind"]}, "several attributes"),
         ({"sort": {"_score": "asc"}}, "[asc]"),
-        ({"aggs": {"a": {"avg": {"field": "price"}}}}, "[avg]"),
+        ({"aggs": {"a": {"avg": {"field": "kind"}}}}, "[avg]"),
+        ({"aggs": {"a": {"percentiles": {"field": "price"}}}}, "[percentiles]"),
+        ({"aggs": {"a": {"stats": {"field": "price", "missing": 0}}}}, "[missing]"),
         ({"aggs": {"a": {"terms": {"field": "kind"}, "aggs": {}}}}, "[aggs]"),
         ({"aggs": {"a": {"terms": {"field": "text"}}}}, "[text]"),
         ({"size": 100_000}, "larger"),
