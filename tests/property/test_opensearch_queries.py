@@ -198,6 +198,7 @@ KEYS = st.sampled_from(
             "key",
             "keyed",
         ],
+        *["functions", "weight", "exp", "origin", "scale", "decay", "score_mode", "default_operator"],
         *["number_of_fragments", "boost", "", "*", "a"],
     ]
 )
@@ -206,7 +207,23 @@ SCALARS = st.one_of(
     st.booleans(),
     st.sampled_from([0, 1, -1, 2.5, 10**30, 1e308, 1e-320]),
     st.sampled_from(
-        ["tea", "", "and", "AUTO", "kind", "price", "text", "_score", "asc", "*", "text^2", "\x00"]
+        [
+            "tea",
+            "",
+            "and",
+            "AUTO",
+            "kind",
+            "price",
+            "text",
+            "_score",
+            "asc",
+            "*",
+            "text^2",
+            "\x00",
+            "sum",
+            "te*",
+            '(a:"b" -c',
+        ]
     ),
 )
 BODIES = st.dictionaries(

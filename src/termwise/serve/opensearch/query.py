@@ -19,6 +19,7 @@ from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.conditions import CONDITIONS, condition, joined
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
+from termwise.serve.opensearch.functions import read_functions
 from termwise.serve.opensearch.json_checks import (
     identifier,
     known_keys,
@@ -35,7 +36,18 @@ MOST_CLAUSES = 256
 """Clauses of a query."""
 
 CLAUSES = tuple(
-    dict.fromkeys((*WORD_CLAUSES, *TEXT_QUERIES, "match_all", "bool", "constant_score", "ids", *CONDITIONS))
+    dict.fromkeys(
+        (
+            *WORD_CLAUSES,
+            *TEXT_QUERIES,
+            "match_all",
+            "bool",
+            "constant_score",
+            "function_score",
+            "ids",
+            *CONDITIONS,
+        )
+    )
 )
 """Supported clauses."""
 
@@ -106,6 +118,7 @@ class _Reading:
     strict: list[Words] = field(default_factory=list)
     optional: list[Words] = field(default_factory=list)
     constant: float = 0.0
+    boosts: list[dict[str, Any]] = field(default_factory=list)
     filters: list[Filter] = field(default_factory=list)
     must: list[str] = field(default_factory=list)
     must_not: list[str] = field(default_factory=list)
@@ -140,6 +153,12 @@ class _Reading:
             inside = known_keys(body, kind, ("filter", "boost"))
             self.require(inside.get("filter"), scores=False)
             self.constant += number(inside.get("boost", 1), "boost") if scores else 0.0
+        elif kind == "function_score":
+            functions = read_functions(body, self.searcher)
+            self.require(functions.query, scores=scores)
+            if scores:
+                self.constant += functions.constant
+                self.boosts += functions.boosts
         elif kind == "ids":
             given_ids = self.identifiers(body)
             others = set(given_ids if self.ids is None else self.ids)
@@ -321,7 +340,13 @@ class _Reading:
                 raise UnsupportedError.of("beside a text, the clause", "ids")
             known = self.searcher.index.find_many(self.ids) >= 0
             request["candidates"] = [name for name, is_known in zip(self.ids, known, strict=True) if is_known]
-        return self.with_words(request, scored) if scored else TranslatedQuery(request, 1.0, self.constant)
+        found = self.with_words(request, scored) if scored else TranslatedQuery(request, 1.0, self.constant)
+        if self.boosts:
+            if not found.factor:
+                raise UnsupportedError.of("beside function_score, a text with the boost", 0)
+            boosts = [{**each, "weight": each["weight"] / found.factor} for each in self.boosts]
+            request["relevance"] = {"boosts": boosts}
+        return found
 
     def made_strict(self, group: list[Words]) -> bool:
         """Require the only word of a group; False if it has several."""

@@ -162,7 +162,7 @@ def explain(
 
 
 def _shares_a_term(explanation: ExplanationAnswer) -> bool:
-    return any(part["origin"] not in ("absent", *NOT_TERMS) for part in explanation["contributions"])
+    return any(part["origin"] not in ("absent", "boost", *NOT_TERMS) for part in explanation["contributions"])
 
 
 def _request(query: TranslatedQuery, **fields: Any) -> SearchRequest:

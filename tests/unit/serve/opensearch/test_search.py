@@ -309,6 +309,102 @@ def test_metrics_are_those_of_all_matches(client: TestClient) -> None:
     assert none["aggregations"]["stats"] == {"count": 0, "min": None, "max": None, "avg": None, "sum": 0}
 
 
+def function_score(*functions: object, **others: object) -> dict[str, Any]:
+    modes = {"score_mode": "sum", "boost_mode": "sum", **others}
+    return {"function_score": {"query": {"match": {"text": "tea"}}, "functions": list(functions), **modes}}
+
+
+GREEN = {"filter": {"term": {"kind": "green"}}, "weight": 3}
+NEAR = {"exp": {"price": {"origin": 10, "scale": 5, "decay": 0.25}}, "weight": 2}
+
+
+@pytest.mark.parametrize(
+    ("functions", "added"),
+    [
+        ([GREEN, {"weight": 1}], lambda kind, price: 1 + 3 * (kind == "green")),
+        (
+            [GREEN],
+            lambda kind, price: 3 if kind == "green" else 1,
+        ),  # 1 if there is no function for a document
+        ([NEAR], lambda kind, price: 2 * 0.25 ** (abs(price - 10) / 5)),
+        ([NEAR, GREEN], lambda kind, price: 2 * 0.25 ** (abs(price - 10) / 5) + 3 * (kind == "green")),
+        ([{"weight": 2}], lambda kind, price: 2),
+    ],
+)
+def test_functions_are_added_to_scores(client: TestClient, functions: list[Any], added: Any) -> None:
+    hits = search(client, {"match": {"text": "tea"}})["hits"]["hits"]
+    expected = {
+        hit["_id"]: 2 * hit["_score"] + added(hit["_source"]["kind"], hit["_source"]["price"]) for hit in hits
+    }
+    query = function_score(*functions, query={"match": {"text": {"query": "tea", "boost": 2}}})
+    found = search(client, query, explain=True)["hits"]["hits"]
+    assert {hit["_id"]: hit["_score"] for hit in found} == pytest.approx(expected)
+    assert [hit["_score"] for hit in found] == pytest.approx(sorted(expected.values(), reverse=True))
+    for hit in found:
+        details = hit["_explanation"]["details"]
+        assert sum(part["value"] for part in details) == pytest.approx(hit["_score"])
+    other = client.post("/shop/_explain/mint/fresh", json={"query": query}).json()
+    assert other["matched"] is False
+
+
+def test_functions_are_added_without_words(client: TestClient) -> None:
+    query = function_score({"exp": {"price": {"origin": 9, "scale": 1}}}, query={"term": {"kind": "green"}})
+    hits = search(client, query)["hits"]["hits"]
+    assert [(hit["_id"], hit["_score"]) for hit in hits] == [("genmaicha", 1), ("sencha", 0.125)]
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        (function_score(GREEN, boost_mode="multiply"), "boost_mode"),
+        ({"function_score": {"functions": [GREEN]}}, "boost_mode"),
+        (function_score(GREEN, NEAR, score_mode="max"), "score_mode"),
+        (function_score(GREEN, GREEN), "a filter"),
+        (function_score({"gauss": {"price": {"origin": 1, "scale": 1}}}), "[gauss]"),
+        (function_score({"field_value_factor": {"field": "price"}}), "[field_value_factor]"),
+        (function_score({"script_score": {"script": "1"}}), "[script_score]"),
+        (function_score({"exp": {"price": {"origin": 1, "scale": 1, "offset": 2}}}), "offset"),
+        (function_score({"exp": {"price": {"origin": 1, "scale": 0}}}), "scale"),
+        (function_score({"exp": {"price": {"origin": 1, "scale": 1, "decay": 1}}}), "decay"),
+        (function_score({"exp": {"kind": {"origin": 1, "scale": 1}}}), "[kind]"),
+        (function_score({"exp": {"price": [1]}}), "exp of price"),
+        (function_score({"filter": {"range": {"price": {"lt": 5}}}, "weight": 2}), "[range]"),
+        (function_score({"weight": -1}), "weight of a function"),
+        (function_score({"filter": {"term": {"kind": "green"}}}), "a weight"),
+        (function_score(), "has functions"),
+        (function_score(*[{"weight": 1}] * 101), "has functions"),
+        (function_score({"weight": 1}, min_score=1), "[min_score]"),
+        (function_score(NEAR, query={"match": {"text": {"query": "tea", "boost": 0}}}), "[0]"),
+        ({"function_score": [1]}, "function_score is an object"),
+    ],
+)
+def test_functions_with_other_scores_are_refused(client: TestClient, query: object, words: str) -> None:
+    refused(client, {"query": query}, words)
+
+
+def test_a_decay_needs_a_value_of_each_document(tmp_path: Path) -> None:
+    (tmp_path / "i.jsonl").write_text(
+        '{"_id": "a", "text": "tea", "stars": 5, "added": "2024-01-31"}\n'
+        '{"_id": "b", "text": "tea", "added": "2024-01-01"}\n'
+    )
+    termwise.build_index(tmp_path / "i.jsonl", tmp_path / "i.tw", attributes=["stars", "added"])
+    stars = {"exp": {"stars": {"origin": 4, "scale": 1}}}
+    added = {"exp": {"added": {"origin": "2024-01-31", "scale": "30d", "decay": 0.25}}}
+    with served([str(tmp_path / "i.tw")]) as client:
+        refused(client, {"query": function_score(stars)}, "lack a value", "/i/_search")
+        query = function_score({**stars, "filter": {"exists": {"field": "stars"}}}, {"weight": 1})
+        hits = search(client, query, index="i")["hits"]["hits"]
+        assert hits[0]["_id"] == "a"
+        assert hits[0]["_score"] - hits[1]["_score"] == pytest.approx(0.5)
+        hits = search(client, function_score(added), index="i")["hits"]["hits"]
+        assert hits[0]["_score"] - hits[1]["_score"] == pytest.approx(0.75)
+        assert search(client, function_score({"exp": {"added": {"scale": "30d"}}}), index="i")
+        early = {"exp": {"added": {"origin": "2024-01-15", "scale": "30d"}}}
+        refused(client, {"query": function_score(early)}, "after the origin", "/i/_search")
+        added["exp"]["added"]["scale"] = "30 weeks"
+        refused(client, {"query": function_score(added)}, "30d", "/i/_search")
+
+
 def test_a_text_is_analysed(client: TestClient) -> None:
     def tokens(**body: object) -> list[tuple[object, ...]]:
         answer = client.post("/shop/_analyze", json=body)
