@@ -161,7 +161,7 @@ def _has_code(condition: Condition, strings: StringTable, codes: npt.NDArray[np.
     values = cast(tuple[str, ...], condition.operands)
     if condition.symbol in ("=", "!=", "in", "not in", "contains"):
         if condition.symbol == "contains":
-            wanted = strings.containing(values[0])
+            wanted = strings.containing(keyword(values[0]))
         else:
             # as given, too: in an index of an earlier version, strings are as they were written
             wanted = np.unique(strings.find_many(list(dict.fromkeys((*map(keyword, values), *values)))))

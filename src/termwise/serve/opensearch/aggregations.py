@@ -155,8 +155,11 @@ def metric_answer(aggregation: Aggregation, found: ValueStatistics, type: FieldT
     numbers = {"min": found.least, "max": found.most, "avg": average, "sum": found.total}
     written = {}
     if type == "date":
-        moments = {name: int(numbers[name]) for name in ("min", "max", "avg") if numbers[name] is not None}
-        written = {name: json_value(attribute_value("date", moment)) for name, moment in moments.items()}
+        written = {
+            name: json_value(attribute_value("date", int(number)))
+            for name, number in numbers.items()
+            if number is not None and name != "sum"
+        }
         numbers = {name: None if number is None else number / 1000 for name, number in numbers.items()}
     if aggregation.kind == "stats":
         as_text = {f"{name}_as_string": moment for name, moment in written.items()}

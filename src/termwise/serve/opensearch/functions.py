@@ -86,8 +86,8 @@ def read_functions(body: object, searcher: Searcher) -> Functions:
     if len(functions) > 1 or "values" not in found.boosts[0]:
         fix = 'add a function for all documents: {"weight": 1}'
         raise UnsupportedError.of("function_score in which all functions have", "a filter", fix=fix)
-    (boost,) = found.boosts  # 1 for a document without the value
-    return Functions(found.query, [{**boost, "weight": boost["weight"] - 1}], 1.0)
+    (alone,) = found.boosts  # 1 for a document without the value
+    return Functions(found.query, [{**alone, "weight": alone["weight"] - 1}], 1.0)
 
 
 def _only_sum(given: dict[str, Any], name: str) -> None:

@@ -73,6 +73,14 @@ class TranslatedQuery:
         """Whether results are ranked by a text or by weights."""
         return "query" in self.request or "weights" in self.request
 
+    def limited(self, filter: Filter | None) -> TranslatedQuery:
+        """Return the query with a further condition on results."""
+        if filter is None:
+            return self
+        given, more = self.request.get("filter"), filter_to_json(filter)
+        both = more if given is None else {"and": [given, more]}
+        return TranslatedQuery({**self.request, "filter": both}, self.factor, self.constant)
+
     def score(self, score: float) -> float:
         """Return the score of a result from that of the search."""
         return self.factor * score + self.constant

@@ -10,8 +10,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from termwise.attributes import Schema
 from termwise.attributes.dates import parse_date
 from termwise.budget import spend
+from termwise.engine.result_order import SCORE
 from termwise.errors import UnknownIdError
 from termwise.explain.explanation_text import NOT_TERMS
 from termwise.search import Results
@@ -57,21 +59,24 @@ def search(
         "facet_values": settings.max_results,
         "ranges": _ranges(asked.aggregations),
     }
-    filtered_later = bool(asked.aggregations) and asked.counted is not asked.query
+    is_page = asked.after is not None
+    filtered_later = bool(asked.aggregations) and (is_page or asked.counted is not asked.query)
     request = _request(
-        asked.query,
+        asked.query.limited(asked.after),
         k=max(1, asked.size),
         offset=asked.first,
-        sort=asked.sort,
+        sort=list(asked.sort) or None,
         collapse=asked.collapse,
         **({} if filtered_later else counts),
-        total=asked.total,
+        total=asked.total and not is_page,
         text=any(asked.source.wants(name) for name in fields.texts),
         explain=asked.explain,
     )
     found = own.search(opened, request, settings)
     own_answer = found.explained()
     hits = own_answer["hits"][: asked.size]
+    if asked.total and is_page:
+        own_answer["total"] = own.count(opened, _request(asked.query), settings)
     highlighted = _highlighted(found.results, asked, fields, hits)
     answer: dict[str, Any] = {
         "took": round(1000 * (time.perf_counter() - begin)),
@@ -174,7 +179,7 @@ def _request(query: TranslatedQuery, **fields: Any) -> SearchRequest:
 
 def _max_score(asked: SearchBody, hits: list[HitAnswer]) -> float | None:
     """Return the largest score if it is that of the first result."""
-    if not hits or asked.first or asked.sort is not None:
+    if not hits or asked.first or asked.sort:
         return None
     return asked.query.score(hits[0]["score"])
 
@@ -202,15 +207,17 @@ def _hit(
     record: dict[str, Any] = {
         "_index": index,
         "_id": hit["doc_id"],
-        "_score": score if asked.sort is None or asked.scores else None,
+        "_score": score if not asked.sort or asked.scores else None,
     }
     if asked.source.wanted:
         record["_source"] = _source(asked.source, fields, hit)
     if excerpts:
         record["highlight"] = excerpts
-    if asked.sort is not None:
-        name = asked.sort.removeprefix("-") if asked.sort not in fields.schema else asked.sort
-        record["sort"] = [_sort_value(hit.get("attributes", {}).get(name), fields.schema[name])]
+    if asked.sort:
+        record["sort"] = [
+            score if key == SCORE else _sort_value(hit.get("attributes", {}), key, fields.schema)
+            for key in asked.sort
+        ]
     if asked.explain:
         record["_explanation"] = _explanation(asked.query, hit)
     return record
@@ -220,9 +227,11 @@ def _source(source: SourceFilter, fields: Fields, hit: HitAnswer) -> dict[str, A
     return fields.source(hit["doc_id"], hit.get("attributes", {}), hit.get("texts", {}), source)
 
 
-def _sort_value(value: Any, kind: str) -> Any:
+def _sort_value(attributes: Mapping[str, Any], key: str, schema: Schema) -> Any:
     """Return a value that results are sorted by; a date in milliseconds."""
-    moments = parse_date(value) if kind == "date" and value is not None else None
+    name = key if key in schema else key.removeprefix("-")
+    value = attributes.get(name)
+    moments = parse_date(value) if schema[name] == "date" and value is not None else None
     return value if moments is None else moments[0] // 1000
 
 

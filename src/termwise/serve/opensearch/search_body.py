@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from termwise.attributes.dates import EARLIEST, LATEST, iso, to_datetime
+from termwise.attributes.field_types import FieldType
+from termwise.engine.result_order import SCORE
 from termwise.explain.passages import SHORTEST
 from termwise.fast_dataclass import dataclass
+from termwise.filters import Between, Equals, Exists, Filter, Greater, Less, Or
 from termwise.search import Searcher
 from termwise.search.snippets import LONGEST
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.aggregations import Aggregation, read_aggregations
+from termwise.serve.opensearch.conditions import joined
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import MOST_NAMES, SOURCE_PARAMETERS, Fields, SourceFilter
 from termwise.serve.opensearch.json_checks import (
@@ -26,6 +31,7 @@ from termwise.serve.opensearch.json_checks import (
 )
 from termwise.serve.opensearch.query import TranslatedQuery, translate
 from termwise.serve.settings import ServiceSettings
+from termwise.validation import is_integer
 
 BODY_KEYS = (
     "query",
@@ -33,6 +39,7 @@ BODY_KEYS = (
     "size",
     "from",
     "sort",
+    "search_after",
     "collapse",
     "_source",
     "highlight",
@@ -89,10 +96,15 @@ class SearchBody:
     Attributes
     ----------
     query : TranslatedQuery
+        With the conditions of ``post_filter``.
+    counted : TranslatedQuery
+        Without them; aggregations are about its matches.
     size, first : int
         Number of results, and results to skip.
-    sort : str or None
-        Attribute, after ``-`` for descending order.
+    sort : tuple of str
+        Keys to sort by: attributes, after ``-`` for descending order, and `SCORE`.
+    after : Filter or None
+        Condition of the results after the values of ``search_after``.
     collapse : str or None
     source : SourceFilter
     highlights : tuple of Highlight
@@ -105,7 +117,8 @@ class SearchBody:
     counted: TranslatedQuery
     size: int
     first: int
-    sort: str | None
+    sort: tuple[str, ...]
+    after: Filter | None
     collapse: str | None
     source: SourceFilter
     highlights: tuple[Highlight, ...]
@@ -151,6 +164,7 @@ def read_search(
         size=whole(given.get("size", 10), "size"),
         first=whole(given.get("from", 0), "from"),
         sort=sort,
+        after=_after(given, sort, query, searcher),
         collapse=_collapse(given.get("collapse"), fields),
         source=SourceFilter.of_parameters(parameters) or SourceFilter.of(given.get("_source")),
         highlights=_highlights(given.get("highlight"), query, fields),
@@ -175,21 +189,75 @@ def _collapse(value: object, fields: Fields) -> str | None:
     return fields.attribute(text(given.get("field"), "field of collapse"))
 
 
-def _sort(value: object, query: TranslatedQuery, fields: Fields) -> tuple[str | None, bool]:
-    """Return the attribute to sort by, and whether the order names the score."""
+def _sort(value: object, query: TranslatedQuery, fields: Fields) -> tuple[tuple[str, ...], bool]:
+    """Return the keys to sort by, as `Search.sort` has them, and whether the answer has scores.
+
+    The order of the index, ``_doc``, is that of documents with equal keys if no text ranks them.
+    """
     entries = [_sort_entry(each) for each in ([] if value is None else _sort_list(value))]
-    attributes = [(name, descending) for name, descending in entries if name not in ("_score", "_doc")]
-    names = [name for name, _ in entries]
-    if len(attributes) > 1:
-        raise UnsupportedError.of("sort by several attributes", ", ".join(name for name, _ in attributes))
-    if attributes and names[0] != attributes[0][0]:
-        raise UnsupportedError.of(f"sort by {names[0]} before", attributes[0][0])
-    if "_doc" in names and query.ranks:
-        raise UnsupportedError.of("for a query, sort by", "_doc", ["_score", "an attribute"])
-    if not attributes:
-        return None, True
-    name, descending = attributes[0]
-    return f"{'-' * descending}{fields.attribute(name)}", "_score" in names
+    if any(name == "_doc" for name, _ in entries) and (query.ranks or entries[-1][0] != "_doc"):
+        known = ["_score", "an attribute"] if query.ranks else ["_doc as the last key"]
+        raise UnsupportedError.of("for a query," if query.ranks else "before other keys,", "_doc", known)
+    keys = [
+        name if name == SCORE else f"{'-' * descending}{fields.attribute(name)}"
+        for name, descending in entries
+        if name != "_doc"
+    ]
+    if len(set(keys)) < len(keys):
+        raise UnsupportedError.of("sort twice by", ", ".join(keys))
+    has_score = SCORE in keys
+    return (() if set(keys) <= {SCORE} else tuple(keys)), has_score or not keys
+
+
+def _after(
+    given: Mapping[str, Any], sort: Sequence[str], query: TranslatedQuery, searcher: Searcher
+) -> Filter | None:
+    """Return the condition of the results after those with some values of the sort keys."""
+    values = given.get("search_after")
+    if values is None:
+        return None
+    if not sort or SCORE in sort:
+        raise UnsupportedError.of("search_after with the sort", ", ".join(sort) or SCORE, ["attributes"])
+    if query.ranks and searcher.backend.scores_are_relative:
+        raise UnsupportedError.of("for a text in a mixture, the key", "search_after")
+    if not isinstance(values, list) or len(values) != len(sort):
+        raise ServiceError(
+            "search_after is a list with a value of each sort key", facts=[("keys", len(sort))]
+        )
+    if whole(given.get("from", 0), "from"):
+        raise UnsupportedError.of("beside search_after, the key", "from")
+    found: list[Filter] = []
+    equal: list[Filter] = []
+    for key, value in zip(sort, values, strict=True):
+        name = key if key in searcher.schema else key.removeprefix("-")
+        same, later = _equal_and_later(name, name != key, value, searcher.schema[name])
+        if later is not None:
+            found.append(joined([*equal, later]))
+        equal.append(same)
+    if not found:  # all values are the last ones
+        return Exists(name) & ~Exists(name)
+    return found[0] if len(found) == 1 else Or(*found)
+
+
+def _equal_and_later(
+    name: str, descending: bool, value: Any, kind: FieldType
+) -> tuple[Filter, Filter | None]:
+    """Return the conditions of values that are equal to one, and of later ones, among them missing ones."""
+    if value is None:
+        return ~Exists(name), None
+    missing = ~Exists(name)
+    if kind == "boolean":
+        following = Equals(name, not descending)
+        return Equals(name, value), missing if value is not descending else following | missing
+    low = high = value
+    if kind == "date":  # whole milliseconds, as in the answer
+        if not is_integer(value) or not EARLIEST <= 1000 * value < LATEST:
+            raise ServiceError(
+                "a date in search_after is a number of milliseconds", facts=[("attribute", name)]
+            )
+        low, high = (iso(to_datetime(1000 * value + micro)) for micro in (0, 999))
+    same = Equals(name, value) if low == high else Between(name, low, high)
+    return same, (Less(name, low) if descending else Greater(name, high)) | missing
 
 
 def _sort_list(value: object) -> list[Any]:

@@ -173,7 +173,10 @@ def test_scores_of_several_clauses_are_added_up(client: TestClient) -> None:
 def test_results_are_sorted_by_an_attribute(client: TestClient) -> None:
     answer = search(client, {"match": {"text": "tea"}}, sort=[{"price": {"order": "desc"}}, "_score"])
     assert ids(answer) == ["pot", "sencha", "genmaicha", "assam"]
-    assert [hit["sort"] for hit in answer["hits"]["hits"]] == [[40], [12], [9], [7]]
+    hits = answer["hits"]["hits"]
+    assert [hit["sort"] for hit in hits] == [
+        [price, hit["_score"]] for price, hit in zip((40, 12, 9, 7), hits)
+    ]
     assert answer["hits"]["hits"][0]["_score"] > 0
     by_address = client.get("/shop/_search", params={"sort": "price:asc", "size": 2, "from": 1}).json()
     assert ids(by_address) == ["assam", "genmaicha"]
@@ -181,6 +184,70 @@ def test_results_are_sorted_by_an_attribute(client: TestClient) -> None:
     assert ids(search(client, {"match": {"text": "tea"}}, collapse={"field": "kind"}, sort="price")) == [
         "assam", "genmaicha", "pot",
     ]  # fmt: skip
+
+
+def test_results_are_sorted_by_several_keys(client: TestClient) -> None:
+    answer = search(
+        client, {"match": {"text": "tea"}}, sort=["kind", {"price": {"order": "desc", "missing": "_last"}}]
+    )
+    assert [(hit["_id"], hit["sort"], hit["_score"]) for hit in answer["hits"]["hits"]] == [
+        ("assam", ["black", 7], None), ("sencha", ["green", 12], None),
+        ("genmaicha", ["green", 9], None), ("pot", ["ware", 40], None),
+    ]  # fmt: skip
+    best = search(client, {"match": {"text": "tea"}})["hits"]["hits"]
+    by_score = search(client, {"match": {"text": "tea"}}, sort=["_score", {"price": "asc"}])["hits"]["hits"]
+    assert sorted((-hit["_score"], hit["_source"]["price"]) for hit in best) == [
+        (-hit["sort"][0], hit["sort"][1]) for hit in by_score
+    ]
+
+
+@pytest.fixture(scope="module")
+def sorted_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    place = tmp_path_factory.mktemp("sorted")
+    days = ["2024-01-31T10:00:00.123456", "2024-01-31", "2024-02-01"]
+    documents = [
+        termwise.Document(
+            f"d{n}",
+            "tea",
+            {
+                name: value
+                for name, value in (
+                    ("price", n % 3 / 4 or None),
+                    ("kind", "abc"[n % 2] if n % 5 else None),
+                    ("day", days[n % 3]),
+                    ("ok", bool(n % 4)),
+                    ("n", n),
+                )
+                if value is not None
+            },
+        )
+        for n in range(24)
+    ]
+    schema = Schema({"price": "float", "kind": "keyword", "day": "date", "ok": "boolean", "n": "integer"})
+    termwise.build_index(documents, place / "i.tw", attributes=schema)
+    with served([str(place / "i.tw")]) as client:
+        yield client
+
+
+@pytest.mark.parametrize("first", ["price", "kind", "day", "ok"])
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_pages_follow_the_values_of_the_last_result(
+    sorted_client: TestClient, first: str, order: str
+) -> None:
+    sort = [{first: order}, {"n": "desc"}]
+    body: dict[str, Any] = {"query": {"match": {"text": "tea"}}, "sort": sort, "index": "i"}
+    every = search(sorted_client, **body, size=100)["hits"]["hits"]
+    pages, after = [], None
+    aggs = {"all": {"value_count": {"field": "n"}}}
+    while True:
+        page = search(sorted_client, **body, size=5, aggs=aggs, **({"search_after": after} if after else {}))
+        assert page["hits"]["total"]["value"] == page["aggregations"]["all"]["value"] == 24
+        if not page["hits"]["hits"]:
+            break
+        pages += page["hits"]["hits"]
+        after = pages[-1]["sort"]
+    assert [hit["_id"] for hit in pages] == [hit["_id"] for hit in every]
+    assert len(pages) == 24
 
 
 @pytest.mark.parametrize(
@@ -600,7 +667,17 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"query": {"match": {"text": "tea"}}, "knn": {}}, "[knn]"),
         ({"post_filter": {"match": {"text": "green tea"}}}, "as a filter"),
         ({"post_filter": [1]}, "a query is an object"),
-        ({"sort": ["price", "kind"]}, "several attributes"),
+        ({"sort": ["price", "price"]}, "sort twice"),
+        ({"sort": ["_doc", "price"]}, "[_doc]"),
+        ({"sort": [{"price": {"order": "desc", "missing": "_first"}}]}, "missing"),
+        ({"sort": [{"price": {"unmapped_type": "long"}}]}, "[unmapped_type]"),
+        ({"search_after": [7]}, "search_after with the sort [_score]"),
+        ({"sort": ["_score", "price"], "search_after": [1, 7]}, "search_after with the sort"),
+        ({"sort": "price", "search_after": [7, 8]}, "a value of each sort key"),
+        ({"sort": "price", "search_after": 7}, "a value of each sort key"),
+        ({"sort": "price", "search_after": ["dear"]}, "another type"),
+        ({"sort": "price", "search_after": [{"a": 1}]}, "a filter compares"),
+        ({"sort": "price", "search_after": [7], "from": 2}, "[from]"),
         ({"sort": {"_score": "asc"}}, "[asc]"),
         ({"aggs": {"a": {"avg": {"field": "kind"}}}}, "[avg]"),
         ({"aggs": {"a": {"percentiles": {"field": "price"}}}}, "[percentiles]"),
