@@ -296,6 +296,18 @@ def test_boosts_that_overflow_or_vanish_are_refused(shop: Path, boost: float) ->
         assert client.post(SEARCH, json={"weights": {"tea": 1e-300}}).status_code == 400
 
 
+@pytest.mark.parametrize(
+    "part", ['"', "(", "[ ", "tea ", "-tea ", "a:", '"a"', "\\\\ ", "tea | ", "^2 ", "kind:g* "]
+)
+def test_queries_as_text_are_read_in_linear_time(shop: Path, part: str) -> None:
+    with served([str(shop)]) as client:
+        for kind in ("query_string", "simple_query_string"):
+            query = {kind: {"query": (part * 4000)[:4000]}}
+            begin = time.perf_counter()
+            assert client.post("/shop/_search", json={"query": query}).status_code in (200, 400)
+            assert time.perf_counter() - begin < 2
+
+
 def test_names_of_a_source_are_bounded(shop: Path) -> None:
     stars = "*" + "t*" * 99
     with served([str(shop)]) as client:

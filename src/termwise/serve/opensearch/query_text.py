@@ -366,7 +366,8 @@ class _SimpleQueryString(_Parser):
             if found:
                 before = operator
             found.append((operator, term))
-            if operator == "should" and len(found) > 1 and any("bool" in term.clause for _, term in found):
+            newest = found[-2:]  # of which the first was checked before, unless it is the first of all
+            if operator == "should" and len(newest) > 1 and any("bool" in each.clause for _, each in newest):
                 raise self.unsupported(
                     "among terms of which one suffices,",
                     "- or several required terms",

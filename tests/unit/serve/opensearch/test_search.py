@@ -175,7 +175,7 @@ def test_results_are_sorted_by_an_attribute(client: TestClient) -> None:
     assert ids(answer) == ["pot", "sencha", "genmaicha", "assam"]
     hits = answer["hits"]["hits"]
     assert [hit["sort"] for hit in hits] == [
-        [price, hit["_score"]] for price, hit in zip((40, 12, 9, 7), hits)
+        [price, hit["_score"]] for price, hit in zip((40, 12, 9, 7), hits, strict=True)
     ]
     assert answer["hits"]["hits"][0]["_score"] > 0
     by_address = client.get("/shop/_search", params={"sort": "price:asc", "size": 2, "from": 1}).json()
