@@ -100,6 +100,8 @@ def _only_sum(given: dict[str, Any], name: str) -> None:
 def _function(given: dict[str, Any], searcher: Searcher) -> tuple[list[dict[str, Any]], float, bool]:
     """Return the boosts of a function, its constant, and whether it is for all documents."""
     weight = number(given.get("weight", 1), "weight of a function")
+    if not weight:
+        raise UnsupportedError.of("weight of a function", 0, ["a number above 0"], "leave the function out")
     kinds = [name for name in given if name not in ("filter", "weight")]
     if any(kind != "exp" for kind in kinds):
         kind = next(kind for kind in kinds if kind != "exp")
@@ -121,7 +123,7 @@ def _function(given: dict[str, Any], searcher: Searcher) -> tuple[list[dict[str,
     if "weight" not in given:
         raise ServiceError("a function has a weight, or a decay")
     if "filter" not in given or given["filter"] == {"match_all": {}}:
-        return [], weight, weight > 0
+        return [], weight, True
     clause, body = single(given["filter"], "filter of a function")
     if clause in ("term", "terms"):
         name, value = single(body, clause)

@@ -437,6 +437,8 @@ def test_functions_are_added_without_words(client: TestClient) -> None:
         (function_score({"exp": {"price": [1]}}), "exp of price"),
         (function_score({"filter": {"range": {"price": {"lt": 5}}}, "weight": 2}), "[range]"),
         (function_score({"weight": -1}), "weight of a function"),
+        (function_score({"weight": 0}), "weight of a function"),
+        (function_score({"filter": {"term": {"kind": {"a": 1}}}, "weight": 2}), "strings"),
         (function_score({"filter": {"term": {"kind": "green"}}}), "a weight"),
         (function_score(), "has functions"),
         (function_score(*[{"weight": 1}] * 101), "has functions"),
