@@ -160,7 +160,9 @@ class StringTable:
         for number, byte in enumerate(encoded[1:], 1):
             places = places[self._data[places + number] == byte]
         numbers = np.searchsorted(offsets, places, side="right") - 1
-        return np.unique(numbers[places + len(encoded) <= offsets[numbers + 1]])
+        found = np.zeros(len(self), dtype=np.bool_)
+        found[numbers[places + len(encoded) <= offsets[numbers + 1]]] = True
+        return np.flatnonzero(found)
 
     def code_points(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """Return the code points of all strings, joined, and the places where each string begins.
