@@ -83,9 +83,8 @@ def _facts(index: Any) -> dict[str, Any]:
     sections: dict[str, int] = {}
     for segment in index.segments:
         for name, size in segment.section_bytes.items():
-            view = (
-                "order" if name == "documents.order" else "forward" if name[:7] == "forward" else "inverted"
-            )
+            kinds = {"documents.order": "order", "forward": "forward", "counts": "counts"}
+            view = kinds.get(name) or kinds.get(name.split(".")[0], "inverted")
             sections[view] = sections.get(view, 0) + size
     for segment in index.segments:
         if segment.vectors is not None:
@@ -111,6 +110,7 @@ def _facts(index: Any) -> dict[str, Any]:
         "generation": manifest.generation,
         "schema": dict(manifest.schema),
         "stores_text": index.stores_text,
+        "keeps_counts": index.keeps_counts,
         "background": manifest.background,
         "vocabulary": manifest.vocabulary,
         "idf": None if manifest.idf is None else asdict(manifest.idf),
@@ -182,16 +182,16 @@ def _chunk_rows(facts: dict[str, Any], words: int) -> list[tuple[str, str]]:
 
 
 def _change_rows(facts: dict[str, Any], statistics: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Return rows for the changes since the build, if any."""
-    if not facts["generation"]:
-        return []
-    rows = [("changes", f"{facts['generation']:,} since the build")]
+    """Return rows for the changes since the build, if any, and for the statistics of the weights."""
+    rows = [("changes", f"{facts['generation']:,} since the build")] if facts["generation"] else []
     unit = "chunk" if "chunks" in facts else "document"
     if facts["deleted"]:
         rows.append(("deleted", f"{counted(facts['deleted'], unit)}, removed by termwise merge"))
-    if "documents" in statistics:
+    if "tokens" in statistics or ("documents" in statistics and facts["generation"]):
         idf = "idf of the current documents; " if facts["idf"] else ""
-        rows.append(("statistics", f"{idf}others of the build with {counted(statistics['documents'], unit)}"))
+        others = f"{'others ' if idf else ''}of {counted(statistics['documents'], unit)}"
+        follow = "computed again when they drift" if facts["keeps_counts"] else "as built: no counts of terms are kept"
+        rows.append(("statistics", f"{idf}{others}, {follow}"))
     return rows
 
 

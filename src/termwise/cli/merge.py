@@ -31,7 +31,7 @@ def command(
         bool,
         flag(
             "--renew",
-            "Weigh the stored texts again, with the statistics of the documents that the index has now.",
+            "Weigh the stored texts again, for an index that keeps no counts of its terms; others need no --renew.",
         ),
     ] = False,
     threads: Threads = None,
@@ -41,24 +41,36 @@ def command(
     """Merge the segments of an index, or of a mixture's parts.
 
     Deleted documents are removed, and searches are then as fast as after a build. Small segments are merged after each
-    change in any case. With --renew, the index or mixture becomes that of a new build of its documents.
+    change in any case. An index of term counts becomes that of a new build of its documents.
 
     For example:
 
     termwise merge docs.tw
-
-    termwise merge docs.tw --renew
     """
+    from termwise.index import Index
     from termwise.index.updater import IndexUpdater
-    from termwise.indexing import renew_index
+    from termwise.indexing import BuildOptions, renew_index
     from termwise.indexing.mixture_updater import MixtureUpdater
+    from termwise.indexing.reweighing import weigh_again_of
     from termwise.search.mixture_folder import is_mixture
 
     begin = time.perf_counter()
     before, *_ = _manifests(folder)
     threads, size = threads or available_processors(), memory_size(memory)
     with progress_bar() as progress:
-        open_index = partial(IndexUpdater, threads=threads, memory=size, progress=progress)
+        options = BuildOptions(threads=threads, memory=size, progress=progress)
+
+        def open_index(index: Index, *, in_mixture: bool = False, wait: float = 0.0) -> IndexUpdater:
+            return IndexUpdater(
+                index,
+                threads=threads,
+                memory=size,
+                progress=progress,
+                weigh_again=weigh_again_of(index, options),
+                in_mixture=in_mixture,
+                wait=wait,
+            )
+
         if renew:
             index = renew_index(folder, threads=threads, memory=size, progress=progress).index
         elif is_mixture(folder):
@@ -67,7 +79,7 @@ def command(
                 mixture.merge()
             index = mixture.index
         else:
-            with once_free(lambda wait: open_index(folder, wait=wait)) as updater:
+            with once_free(lambda wait: open_index(Index.open(folder), wait=wait)) as updater:
                 updater.merge()
             index = updater.index
     manifest, *others = _manifests(folder)

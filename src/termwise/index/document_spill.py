@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from termwise.attributes import Schema
 from termwise.attributes.schema import SchemaInference
@@ -82,8 +83,15 @@ class DocumentWriter(FolderWriter, ABC):
         self._check_open()
         self._spill_for(doc_ids).add_documents(doc_ids, texts, attributes)
 
-    def add_weights(self, rows: TermWeights) -> None:
+    def add_weights(self, rows: TermWeights, counts: npt.NDArray[np.integer] | None = None) -> None:
         """Add the term weights of the next documents. Weights that are 0 are not stored, but counted.
+
+        Parameters
+        ----------
+        rows : TermWeights
+        counts : ndarray of shape (rows.nnz,), integer, optional
+            Number of occurrences of each term in its document, from 1 on; 0 for a background term. A segment keeps them
+            if all its rows have them, and no term of a document has the weight 0.
 
         Raises
         ------
@@ -93,7 +101,7 @@ class DocumentWriter(FolderWriter, ABC):
             If a weight is negative; the facts name the document and the term.
         """
         self._check_open()
-        self._spill_for(()).add_weights(rows)
+        self._spill_for(()).add_weights(rows, counts)
 
     def add_vectors(self, vectors: DocumentVectors) -> None:
         """Add the vectors of the next documents.
@@ -215,7 +223,7 @@ class DocumentSpill:
             self._schema.schema() if isinstance(self._schema, SchemaInference) else self._schema or Schema()
         )
 
-    def add_weights(self, rows: TermWeights) -> None:
+    def add_weights(self, rows: TermWeights, counts: npt.NDArray[np.integer] | None = None) -> None:
         """Append rows; see `IndexWriter.add_weights`."""
         if self.vocabulary is None:
             self.vocabulary = rows.vocabulary
@@ -245,7 +253,9 @@ class DocumentSpill:
             self._zeros.update(terms[zero].tolist())
             indptr = indptr - np.concatenate([[0], np.cumsum(zero)])[indptr]
             terms, weights = terms[~zero], weights[~zero]
-        self.rows.add(indptr, terms, weights)
+            if counts is not None:  # a document without some of its terms has another length
+                counts = None if counts[zero].any() else counts[~zero]
+        self.rows.add(indptr, terms, weights, counts)
 
     def add_vectors(self, vectors: DocumentVectors) -> None:
         """Append vectors; see `IndexWriter.add_vectors`."""

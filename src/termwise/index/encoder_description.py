@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 from termwise.errors import ParameterError
@@ -233,6 +233,10 @@ class EncoderDescription:
             parts=tuple(parts) if model.name == FUSION else (PartRecord(1.0, model, network),),
             json=body,
         )
+
+    def with_statistics(self, statistics: Mapping[str, int]) -> EncoderDescription:
+        """Return the description with other statistics."""
+        return replace(self, statistics=statistics, json={**self.json, "statistics": dict(statistics)})
 
     @classmethod
     def of(cls, description: Mapping[str, Any]) -> EncoderDescription:

@@ -413,6 +413,28 @@ class Index:
                 biases[places] = segment.bias[rows] * number(2**segment.shift)
         return ImpactRows(indptr, terms, impacts, biases)
 
+    @property
+    def keeps_counts(self) -> bool:
+        """Whether the index keeps term counts, so that its weights can be computed again without texts."""
+        return all(segment.counts is not None for segment in self.segments)
+
+    def counts(self, ordinals: npt.NDArray[np.int64]) -> TermWeights:
+        """Return the term counts of several documents of an index that keeps them.
+
+        `ordinals` are positions in the input, in range, in any order. Damaged rows raise `CorruptIndexError`.
+        """
+        lengths = self.lengths(ordinals)
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        terms = np.empty(int(indptr[-1]), dtype=np.int32)
+        counts = np.empty(len(terms), dtype=np.float32)
+        for segment, places, rows in self.segments.by_segment(ordinals):
+            assert segment.counts is not None, "the index keeps counts"
+            firsts, several = segment.row_bounds(rows)
+            stored, copied = concatenated_ranges(firsts, several), concatenated_ranges(indptr[places], several)
+            terms[copied] = segment.index_terms(segment.terms[stored])
+            counts[copied] = segment.counts.of(stored)
+        return TermWeights(indptr, terms, counts, self.manifest.vocabulary)
+
     def document_vectors(self, ordinals: npt.NDArray[np.int64]) -> DocumentVectors:
         """Return the stored vectors of several documents.
 

@@ -14,6 +14,7 @@ from termwise.index.container import Container, corrupt
 from termwise.index.deletions import LiveRows, packed_rows
 from termwise.index.document_vectors import SegmentVectors, sum_of_directions
 from termwise.index.manifest_records import SegmentRecord
+from termwise.index.term_counts import CODES, TermCounts
 from termwise.kernels.addresses import address_of
 from termwise.kernels.retrieval import VIEW
 
@@ -59,6 +60,8 @@ class Segment:
         Rows that are not deleted; None if no row is deleted.
     attributes : AttributeColumns or None
         Attributes of the documents; None if none of them has any.
+    counts : TermCounts or None
+        Term counts of the postings, if the index keeps them.
     """
 
     def __init__(
@@ -93,6 +96,7 @@ class Segment:
         self.shift = record.shift
         self.live = live
         self.attributes = attributes
+        self.counts = TermCounts(container, documents, postings) if CODES in container else None
 
     def __len__(self) -> int:
         """Return the number of documents that are not deleted."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from termwise.index.manifest_records import BLOCK_BITS
 from termwise.index.quantiser import Quantiser
 from termwise.index.segment import KIND, term_dtype
 from termwise.index.spill import ArraySpill, RowSpill, ranges_within
+from termwise.index.term_counts import SECTIONS as COUNT_SECTIONS
+from termwise.index.term_counts import write_counts
 from termwise.kernels.inversion import count_terms, invert
 from termwise.progress import Progress
 
@@ -68,6 +71,7 @@ def write_segment(path: Path, plan: SegmentPlan) -> tuple[IndexFile, int]:
     postings = int(indptr[-1])
     impact_type = np.dtype("<f4") if plan.quantiser is None else np.dtype("u1")
     sections = (4 if plan.quantiser is None else 14) + (plan.own_terms is not None)
+    sections += COUNT_SECTIONS if plan.spill.counted else 0
     with ContainerWriter(path, KIND, sections) as writer:
         if plan.own_terms is not None:
             writer.write("views.terms", "<u4", [plan.own_terms])
@@ -82,6 +86,8 @@ def write_segment(path: Path, plan: SegmentPlan) -> tuple[IndexFile, int]:
             terms = writer.written("forward.terms")
             impacts = writer.written("forward.impacts")
             _write_inverted(writer, replace(plan, n_terms=n_terms), indptr, terms, impacts, units)
+        if plan.spill.counted:
+            write_counts(writer, partial(_counts, plan), indptr)
         return writer.finish(), postings
 
 
@@ -115,6 +121,12 @@ def distinct_terms(plan: SegmentPlan) -> npt.NDArray[np.uint32]:
 def _impacts(plan: SegmentPlan) -> Iterator[npt.NDArray[np.generic]]:
     for _, weights in _pieces(plan):
         yield weights if plan.quantiser is None else plan.quantiser.impacts(weights)
+
+
+def _counts(plan: SegmentPlan) -> Iterator[npt.NDArray[np.uint32]]:
+    """Yield the counts of the postings, without the background term."""
+    for terms, counts in plan.spill.read_counts(plan.first_row, plan.last_row, postings=CHUNK):
+        yield counts if plan.background is None else counts[terms != plan.background]
 
 
 def _split_bias(

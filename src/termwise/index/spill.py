@@ -73,14 +73,16 @@ class ArraySpill:
 
 
 class RowSpill:
-    """Append-only sparse rows: 8 bytes per posting on disk, 4 bytes per row in memory.
+    """Append-only sparse rows: 8 bytes per posting on disk, 12 with counts, and 4 bytes per row in memory.
 
-    Errors name the two temporary files after `name`.
+    Errors name the temporary files after `name`. `counted` tells whether all rows were added with counts.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
         self._terms = ArraySpill(folder / f"{name}.terms", "<u4")
         self._weights = ArraySpill(folder / f"{name}.weights", "<f4")
+        self._counts = ArraySpill(folder / f"{name}.counts", "<u4")
+        self.counted = True
         self._lengths: list[npt.NDArray[np.int32]] = []
         self.rows = 0
         self.postings = 0
@@ -90,10 +92,14 @@ class RowSpill:
         indptr: npt.NDArray[np.integer],
         terms: npt.NDArray[np.integer],
         weights: npt.NDArray[np.floating],
+        counts: npt.NDArray[np.integer] | None = None,
     ) -> None:
-        """Append rows in CSR form."""
+        """Append rows in CSR form, and a count for each posting if they have counts."""
         self._terms.add(terms)
         self._weights.add(weights)
+        self.counted = self.counted and counts is not None
+        if self.counted and counts is not None:
+            self._counts.add(counts)
         self._lengths.append(np.diff(indptr).astype(np.int32))
         self.rows += len(indptr) - 1
         self.postings += len(terms)
@@ -116,7 +122,17 @@ class RowSpill:
             yield indptr, self._terms.read(before, count), self._weights.read(before, count)
             before += count
 
+    def read_counts(
+        self, first_row: int, last_row: int, *, postings: int
+    ) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]]:
+        """Yield terms and counts of the postings of consecutive rows, about `postings` at a time."""
+        before, end = (int(self.lengths()[:row].sum(dtype=np.int64)) for row in (first_row, last_row))
+        for start in range(before, end, postings):
+            length = min(postings, end - start)
+            yield self._terms.read(start, length), self._counts.read(start, length)
+
     def close(self) -> None:
         """Close and remove the temporary files."""
         self._terms.close()
         self._weights.close()
+        self._counts.close()

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -72,6 +73,16 @@ SPARSE = 0.5
 
 BATCH = 4096
 """Documents that a merge reads at a time."""
+
+
+class WeighAgain(Protocol):
+    """Function that computes the weights of an index again, if they no longer fit its documents.
+
+    It writes an index of the same documents to `folder`, and returns True; or it returns False. With `everything`, it
+    does so for any change since the weights were computed.
+    """
+
+    def __call__(self, index: Index, folder: Path, *, everything: bool) -> bool: ...
 
 
 class Updater(FolderWriter, ABC):
@@ -183,6 +194,8 @@ class IndexUpdater(DocumentWriter, Updater):
     idf : IdfRecord, optional
         Inverse document frequency in the stored weights, which searches adapt to the current documents from the first
         commit on.
+    weigh_again : WeighAgain, optional
+        Computes the weights again when segments are merged, so that they have the statistics of the current documents.
     in_mixture : bool
         Whether the index is a part of a mixture, whose writer calls `stage` and `publish` in place of `commit`.
     wait : float
@@ -235,6 +248,7 @@ class IndexUpdater(DocumentWriter, Updater):
         threads: int = 1,
         progress: Progress = no_progress,
         idf: IdfRecord | None = None,
+        weigh_again: WeighAgain | None = None,
         in_mixture: bool = False,
         wait: float = 0.0,
     ) -> None:
@@ -242,12 +256,15 @@ class IndexUpdater(DocumentWriter, Updater):
         opened = index if isinstance(index, Index) else Index.open(index)
         super().__init__(opened.path, memory=memory, threads=threads, progress=progress)
         self._idf = idf
+        self._weigh_again = weigh_again
+        self._built: Path | None = None
         if not in_mixture:
             refuse_part_of_mixture(self.path)
         with ExitStack() as resources:
             resources.enter_context(writer_lock(self.path, wait=wait))
             self._index = opened.newest()
-            if self.index.manifest.encoder != opened.manifest.encoder:
+            before, now = opened.manifest.encoder, self.index.manifest.encoder
+            if before != (now if weigh_again is None else now.with_statistics(before.statistics)):
                 raise IndexLockedError(
                     "the index was replaced while this writer waited",
                     facts=[("index", self.path)],
@@ -278,6 +295,7 @@ class IndexUpdater(DocumentWriter, Updater):
         records = tuple(part.record for part in self._parts)
         return (
             bool(self.documents)
+            or self._built is not None
             or any(part.changed for part in self._parts)
             or records != self.index.manifest.segments
         )
@@ -325,8 +343,11 @@ class IndexUpdater(DocumentWriter, Updater):
             self._spill = self._new_spill(self._inference)
         return self._spill
 
-    def add_weights(self, rows: TermWeights) -> None:
-        """Add the rows of the next documents; see `DocumentWriter.add_weights` for the errors."""
+    def add_weights(self, rows: TermWeights, counts: npt.NDArray[np.integer] | None = None) -> None:
+        """Add the rows of the next documents, and their counts if the index keeps counts.
+
+        See `DocumentWriter.add_weights` for the errors.
+        """
         if rows.vocabulary != self.vocabulary:
             raise VocabularyMismatchError(
                 "rows and index have different vocabularies",
@@ -335,7 +356,7 @@ class IndexUpdater(DocumentWriter, Updater):
                     ("rows", short_digest(rows.vocabulary)),
                 ],
             )
-        super().add_weights(rows)
+        super().add_weights(rows, counts if self.index.keeps_counts else None)
 
     def add_vectors(self, vectors: DocumentVectors) -> None:
         """Add the vectors of the next documents; see `DocumentWriter.add_vectors` for the errors."""
@@ -421,20 +442,35 @@ class IndexUpdater(DocumentWriter, Updater):
     def merges(self, *, everything: bool) -> Iterator[None]:
         """Merge neighbouring segments, one range in each step; publish each step before the next one.
 
-        With `everything`, all segments are merged, as `merge` does; otherwise those that `commit` merges.
+        With `everything`, all segments are merged, as `merge` does; otherwise those that `commit` merges. If the
+        weights are computed again, this is the only step.
         """
+        built = self.folder / "weighed"
+        if self._weigh_again is not None and self._weigh_again(self.index, built, everything=everything):
+            self.replace_by(built)
+            if self._next_manifest() != replace(self.index.manifest, generation=self._next_generation):
+                yield
+            else:
+                self.discard()
+            return
         for first, last in self._runs() if everything else self._crowded():
             self._merge(first, last)
             yield
 
-    def stage(self, built: Path | None = None) -> Manifest:
+    def replace_by(self, built: Path) -> None:
+        """Let the next commit publish another index of the documents of this one, without other changes.
+
+        `built` is the folder of that index, inside `folder`.
+        """
+        self._built = built
+
+    def stage(self) -> Manifest:
         """Write the changes of a part of a mixture into its folder, and return the manifest that `publish` publishes.
 
-        Readers see no difference. `unstage` removes the files. `built` is the folder of an index that takes the place
-        of this one, inside `folder`: its files are moved, and changes since the last commit are lost.
+        Readers see no difference. `unstage` removes the files.
         """
-        manifest = self._next_manifest() if built is None else Manifest.read(built)
-        self._staged = manifest, stage_files(self.path, built or self.folder, manifest)
+        manifest = self._next_manifest()
+        self._staged = manifest, stage_files(self.path, self._built or self.folder, manifest)
         return manifest
 
     def unstage(self) -> None:
@@ -475,6 +511,9 @@ class IndexUpdater(DocumentWriter, Updater):
         ]
         self._pending: set[str] = set()
         self._added = 0
+        self._built = None
+        if self._idf is not None and "documents" in index.manifest.encoder.statistics:
+            self._idf = replace(self._idf, documents=index.manifest.encoder.statistics["documents"])
 
     def _mark(self, doc_ids: Sequence[str]) -> int:
         """Mark documents of written segments as deleted; return their number."""
@@ -574,6 +613,8 @@ class IndexUpdater(DocumentWriter, Updater):
 
     def _next_manifest(self) -> Manifest:
         """Return the manifest of the next generation, which has the changes since the last commit."""
+        if self._built is not None:
+            return replace(Manifest.read(self._built), generation=self._next_generation)
         kept = [part for part in self._parts if not part.deleted.all()]
         segments = [self._marked(part) for part in kept or self._parts[-1:]]  # an index has at least one
         current = self.index.manifest
@@ -590,15 +631,19 @@ class IndexUpdater(DocumentWriter, Updater):
             postings=sum(record.postings for record in segments),
             segments=tuple(segments),
             quantiser=self._quantiser,
-            generation=current.generation + 1,
+            generation=self._next_generation,
             written_by=f"termwise {__version__}",
         )
+
+    @property
+    def _next_generation(self) -> int:
+        return self.index.manifest.generation + 1
 
     def _publish(self) -> None:
         """Publish the parts as the next generation, and start from it."""
         manifest = self._next_manifest()
         try:
-            publish_files(self.path, self.folder, manifest)
+            publish_files(self.path, self._built or self.folder, manifest)
         finally:
             self._restart(manifest if is_current(self.path, manifest) else self.index.manifest)
 
@@ -676,7 +721,11 @@ class IndexUpdater(DocumentWriter, Updater):
                 texts = [text or "" for text in index.store.texts(ordinals)] if index.stores_text else None
                 attributes = index.attributes(ordinals) if self._schema else None
                 spill.add_documents(index.store.ids(ordinals), texts, attributes)
-                spill.add_weights(index.weights(ordinals))
+                rows, counts = index.weights(ordinals), None
+                if index.keeps_counts:
+                    counts = np.zeros(rows.nnz, dtype=np.int64)
+                    counts[rows.terms < index.manifest.terms] = index.counts(ordinals).weights
+                spill.add_weights(rows, counts)
                 if index.manifest.vectors is not None:
                     spill.add_vectors(index.document_vectors(ordinals))
                 self.progress("merge", int(ordinals[-1]) + 1 - begin, end - begin)

@@ -174,6 +174,8 @@ def _views_problem(segment: Segment, n_terms: int) -> str | None:
     row = first_unsorted(starts, segment.terms, segment.n_terms)
     if row >= 0:
         return f"the terms of row {row} are out of order"
+    if segment.counts is not None and (what := segment.counts.problem(starts)) is not None:
+        return what
     if inverted is None:
         weights = (segment.impacts, segment.bias)
         whole = all(np.isfinite(part).all() and (part >= 0).all() for part in weights)

@@ -6,6 +6,7 @@ import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -20,11 +21,12 @@ from termwise.display.safe_text import short_digest
 from termwise.errors import EmptyCollectionError, ParameterError, VocabularyMismatchError, WeightError
 from termwise.fixes import Fix
 from termwise.index.container import ContainerWriter, IndexFile, file_name, storage_errors
+from termwise.index.deletions import write_deletions
 from termwise.index.document_spill import DocumentSpill, DocumentWriter, final_name
 from termwise.index.encoder_description import EncoderDescription
 from termwise.index.folder import check_free, claim, is_current, make_build_folder, publish_files, writer_lock
 from termwise.index.manifest import Manifest
-from termwise.index.manifest_records import QuantiserRecord, VectorsRecord
+from termwise.index.manifest_records import QuantiserRecord, SegmentRecord, VectorsRecord
 from termwise.index.quantiser import Quantiser
 from termwise.index.string_table import SECTIONS, write_strings
 from termwise.progress import Progress, no_progress
@@ -151,6 +153,7 @@ class IndexWriter(DocumentWriter):
         query_weights: npt.ArrayLike | None = None,
         attachments: Mapping[str, bytes] | None = None,
         term_vectors: TermVectors | None = None,
+        empty: bool = False,
     ) -> Manifest:
         """Write and publish the index.
 
@@ -171,6 +174,8 @@ class IndexWriter(DocumentWriter):
             Small files to store with the index.
         term_vectors : TermVectors, optional
             Query table: required for documents with vectors, refused for others.
+        empty : bool, optional
+            Mark all documents as deleted. An index has at least one, so an empty index is that of a placeholder.
 
         Raises
         ------
@@ -210,8 +215,10 @@ class IndexWriter(DocumentWriter):
             )
         terms_file = self._write_terms(vocabulary, n_slots, floors, query_weights, term_vectors)
         segments = self._write_segments(spill, len(vocabulary), background, quantiser, reorder=self._reorder)
+        if empty:
+            segments = [self._without_documents(segment) for segment in segments]
         manifest = Manifest(
-            documents=len(spill),
+            documents=sum(segment.live for segment in segments),
             postings=sum(segment.postings for segment in segments),
             terms=len(vocabulary),
             vocabulary=vocabulary.id,
@@ -230,10 +237,16 @@ class IndexWriter(DocumentWriter):
             chunk=self._chunk,
             fields=tuple(fields or ()),
             field_weights=dict(fields) if isinstance(fields, Mapping) else {},
+            generation=int(empty),
             schema=dict(spill.schema),
         )
         self._publish(manifest)
         return manifest
+
+    def _without_documents(self, segment: SegmentRecord) -> SegmentRecord:
+        path = self.folder / "deletions"
+        deleted = final_name(path, write_deletions(path, np.ones(segment.documents, dtype=np.bool_)))
+        return replace(segment, deletions=segment.documents, deleted=deleted)
 
     def _remove_created(self) -> None:
         if not self._published:

@@ -15,13 +15,14 @@ from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.container import REBUILD
 from termwise.index.encoder_description import FUSION, EncoderDescription
-from termwise.index.updater import IndexUpdater
+from termwise.index.updater import IndexUpdater, WeighAgain
 from termwise.indexing.built_statistics import built_idf, built_statistics
 from termwise.indexing.context import RowSource, check_network_options, refuse_arguments
 from termwise.indexing.count_rows import AddedCountRows
 from termwise.indexing.model_choice import model_of, opened_encoder
 from termwise.indexing.network_rows import AddedNetworkRows
 from termwise.indexing.options import BuildOptions
+from termwise.indexing.reweighing import weigh_again_of
 from termwise.models import (
     BM25,
     CountModel,
@@ -56,6 +57,7 @@ def open_rows(
     """Open an index for writing, and return the source of the rows of its model; see `open_writer`."""
     model = _changeable_model(index)
     source: Callable[[IndexUpdater], RowSource]
+    weigh_again: WeighAgain | None = None
     if isinstance(model, NetworkModel):
         if in_mixture and not model.runs_network:
             options = replace(options, encoder=None, precision=None, providers=None)
@@ -66,12 +68,13 @@ def open_rows(
         assert isinstance(model, CountModel), "models of other kinds are refused"
         if not in_mixture:
             refuse_arguments("these arguments require a model with a network", model, options.of_network())
+        built_statistics(index)  # raises the error of an index without them
         idf = built_idf(index, 1.0 if isinstance(model, BM25) else 0.0)
+        weigh_again = weigh_again_of(index, options)
         source = partial(
             AddedCountRows,
             model=model,
             analyzer=analyzer_of(index),
-            statistics=built_statistics(index),
             threads=options.threads,
         )
     updater = IndexUpdater(
@@ -80,6 +83,7 @@ def open_rows(
         threads=options.threads,
         progress=options.progress,
         idf=idf,
+        weigh_again=weigh_again,
         in_mixture=in_mixture,
         wait=wait,
     )
@@ -126,7 +130,7 @@ def _changeable_model(index: Index) -> Model:
         reason = "termwise has no model of this name"
     elif isinstance(model, VectorModel):
         reason = "its weights are your own: change its rows with `termwise.index.updater.IndexUpdater`"
-    elif isinstance(model, BM25) and model.variant != "lucene":
+    elif isinstance(model, BM25) and not model.keeps_terms:
         reason = "its idf can be 0 or negative, so weights of some terms are not stored: use variant=lucene"
     elif isinstance(model, Lookup) and model.form == "terms":
         reason = "which terms it keeps depends on all documents: use form=vectors"

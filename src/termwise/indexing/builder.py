@@ -216,6 +216,7 @@ def build_index(
                 model=chosen,
                 fields=fields,
                 work=None if options.encoding is None else Path(options.encoding),
+                allow_empty=isinstance(collection, list | tuple) and chosen.keeps_terms,
             )
         else:
             raise ParameterError(

@@ -23,10 +23,10 @@ from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.index import IndexWriter, Manifest
 from termwise.index.document_spill import DocumentWriter
-from termwise.index.encoder_description import encoder_description
+from termwise.index.encoder_description import EncoderDescription, encoder_description
 from termwise.index.spill import RowSpill
 from termwise.index.updater import IndexUpdater
-from termwise.indexing.built_statistics import statistics_files, statistics_record
+from termwise.indexing.built_statistics import built_statistics, statistics_files, statistics_record
 from termwise.indexing.context import RowSource, attributes_of, empty_collection
 from termwise.indexing.field_weights import field_texts, number_documents, texts_to_store
 from termwise.kernels.counting import count_rows, renumber_rows
@@ -59,6 +59,7 @@ def build_counts(
     analyzer: Analyzer,
     fields: FieldChoice = None,
     work: Path | None = None,
+    allow_empty: bool = False,
 ) -> Manifest:
     """Count tokens, build the vocabulary, weigh the counts, and publish the index.
 
@@ -66,7 +67,7 @@ def build_counts(
     weights, see `termwise.indexing.field_weights`. In the folder `work`, counts are cached, so that documents are
     analysed once for several builds.
 
-    Raises `EmptyCollectionError` without documents, and `ParameterError` if a threshold of the model removes every
+    Raises `EmptyCollectionError` without documents unless that is allowed, and `ParameterError` if a threshold of the model removes every
     weight, a document lacks the fields, or counts cannot be cached: the vocabulary is open or fields have weights.
     """
     unread, length = documents
@@ -91,14 +92,41 @@ def build_counts(
         for batch in batches:
             counts.add(batch)
             writer.progress("read documents", writer.documents, length)
-        if writer.documents == 0:
+        empty = writer.documents == 0
+        if empty and not allow_empty:
             raise empty_collection()
+        if empty:
+            counts.add(next(workers.map([[placeholder(field_weights)]])))
         if closed is None:
             counts.numbers.of(model.added_terms)
         tokens = list(counts.numbers) if closed is not None else sorted(counts.numbers)
-        prepared = model.for_vocabulary(Vocabulary(tokens))
-        vocabulary = Vocabulary(tokens, background=prepared.has_background_term)
-        statistics = _weigh(counts, writer.progress, vocabulary=vocabulary, model=prepared)
+        return publish_counts(
+            writer, counts, tokens, model=model, analyzer=analyzer, fields=fields, empty=empty
+        )
+
+
+def placeholder(field_weights: Mapping[str, int]) -> Document:
+    """Return the document that an index without documents has as its only, deleted one."""
+    return Document.of_fields("", dict.fromkeys(field_weights, "")) if field_weights else Document("", "")
+
+
+def publish_counts(
+    writer: IndexWriter,
+    counts: TokenCounts,
+    tokens: Sequence[str],
+    *,
+    model: CountModel,
+    analyzer: Analyzer,
+    fields: FieldChoice,
+    empty: bool = False,
+) -> Manifest:
+    """Weigh the counts of documents over the vocabulary of `tokens`, and publish the index.
+
+    If it is `empty`, its only document is a placeholder.
+    """
+    prepared = model.for_vocabulary(Vocabulary(tokens))
+    vocabulary = Vocabulary(tokens, background=prepared.has_background_term)
+    statistics = _weigh(counts, writer.progress, vocabulary=vocabulary, model=prepared)
     spec = analyzer.spec
     return writer.commit(
         vocabulary,
@@ -118,6 +146,7 @@ def build_counts(
             **model.attachments(vocabulary, statistics),
             **statistics_files(statistics),
         },
+        empty=empty,
     )
 
 
@@ -153,8 +182,12 @@ class TokenCounts:
 
     def add(self, batch: CountedBatch) -> None:
         """Pass documents to the writer, and append their counts."""
+        self.add_numbered(batch, self.numbers.of(batch.tokens)[batch.terms])
+
+    def add_numbered(self, batch: CountedBatch, terms: npt.NDArray[np.int32]) -> None:
+        """Do so for a batch whose terms have these numbers."""
         self._writer.add_documents(batch.doc_ids, batch.texts, batch.attributes)
-        self._spill.add(batch.indptr, self.numbers.of(batch.tokens)[batch.terms], batch.counts)
+        self._spill.add(batch.indptr, terms, batch.counts)
 
     def rows(self, final: npt.NDArray[np.int32], vocabulary: str, *, postings: int) -> Iterator[TermWeights]:
         """Yield the counts over a vocabulary, about `postings` at a time; `final` has its number for each number."""
@@ -174,7 +207,7 @@ class TokenCounts:
         done = kept = 0
         for counts in self.rows(final, vocabulary, postings=_chunk_of(model)):
             rows = model.weigh(counts, statistics)
-            self._writer.add_weights(rows)
+            self._writer.add_weights(rows, _occurrences(counts, rows) if model.keeps_terms else None)
             done += len(counts)
             kept += rows.nnz
             progress("weigh terms", done, self._spill.rows)
@@ -183,6 +216,12 @@ class TokenCounts:
     def close(self) -> None:
         """Remove the temporary files."""
         self._spill.close()
+
+
+def _occurrences(counts: TermWeights, rows: TermWeights) -> npt.NDArray[np.integer]:
+    """Return the count of each weight, 0 for a background term, which comes last in its row."""
+    found = counts.weights.astype(np.int64)
+    return found if rows.nnz == counts.nnz else np.insert(found, counts.indptr[1:], 0)
 
 
 def _chunk_of(model: CountModel) -> int:
@@ -293,12 +332,11 @@ class AddedCountRows(RowSource):
         updater: IndexUpdater,
         model: CountModel,
         analyzer: Analyzer,
-        statistics: CollectionStatistics,
         threads: int,
     ) -> None:
         self.updater = updater
         self._model = model
-        self._statistics = statistics
+        self._statistics: tuple[EncoderDescription, CollectionStatistics] | None = None
         self._field_weights = updater.index.manifest.field_weights
         self._analyse = partial(count_documents, analyzer, updater.index.stores_text, self._field_weights)
         self._workers = Workers(self._analyse, threads=threads)
@@ -345,13 +383,20 @@ class AddedCountRows(RowSource):
         updater, before = self.updater, self.updater.terms
         final = self._numbered(list(self._counts.numbers))
         tokens = list(self._new)[before - updater.index.manifest.terms :]
-        built = self._statistics
+        built = self._built_statistics()
         statistics = OpenStatistics(built, before + len(tokens), longest=built.longest)
         floors = self._model.floors(statistics) if tokens else None
         updater.add_terms(tokens, None if floors is None else floors[before : before + len(tokens)])
         self._counts.weigh(final, updater.vocabulary, self._prepared(), statistics)
         updater.write()
         self._begin()
+
+    def _built_statistics(self) -> CollectionStatistics:
+        """Return the statistics of the weights of the current generation, which are read again if they have changed."""
+        index = self.updater.index
+        if self._statistics is None or self._statistics[0] != index.manifest.encoder:
+            self._statistics = index.manifest.encoder, built_statistics(index)
+        return self._statistics[1]
 
     def _numbered(self, tokens: list[str]) -> npt.NDArray[np.int32]:
         """Return the term numbers of tokens; those that the current generation lacks get the next ones."""

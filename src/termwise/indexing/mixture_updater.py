@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
-from types import MappingProxyType
 
 from termwise._version import __version__
 from termwise.errors import CorruptIndexError, IndexLockedError, MissingFileError
@@ -70,13 +69,6 @@ class MixtureUpdater(Updater):
         for part in self.parts:
             part.discard()
 
-    def replace(self, built: Mapping[IndexUpdater, Path]) -> None:
-        """Publish new indexes of the documents of the mixture in place of those of some parts.
-
-        The folder of a new index is inside the temporary folder of its part.
-        """
-        self._publish(built)
-
     def _publish_changes(self) -> None:
         self.write()
         self._publish()
@@ -85,9 +77,9 @@ class MixtureUpdater(Updater):
         for _ in zip_longest(*(part.merges(everything=everything) for part in self.parts)):
             self._publish()
 
-    def _publish(self, built: Mapping[IndexUpdater, Path] = MappingProxyType({})) -> None:
-        """Publish the changes of all parts, or indexes that were built, by replacing ``mixture.json``."""
-        changed = [part for part in self.parts if part.changed or part in built]
+    def _publish(self) -> None:
+        """Publish the changes of all parts by replacing ``mixture.json``."""
+        changed = [part for part in self.parts if part.changed]
         if not changed:
             return
         if finish_commit(self.path) != self._published:
@@ -98,7 +90,7 @@ class MixtureUpdater(Updater):
             )
         following: MixtureManifest | None = None
         try:
-            sums = {part.path.name: part.stage(built.get(part)).sha256 for part in changed}
+            sums = {part.path.name: part.stage().sha256 for part in changed}
             records = [
                 replace(record, sha256=sums.get(record.folder, record.sha256))
                 for record in self._published.parts

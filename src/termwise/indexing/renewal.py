@@ -1,10 +1,9 @@
-"""`renew_index`: weigh the documents of an index or a mixture again, with the statistics of its current documents."""
+"""`renew_index`: weigh the documents of an index again from their texts, if it keeps no counts of their terms."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from termwise.engine.query_encoder import analyzer_of
@@ -18,6 +17,7 @@ from termwise.indexing.field_weights import stored_document
 from termwise.indexing.mixture_updater import MixtureUpdater
 from termwise.indexing.model_choice import model_of
 from termwise.indexing.options import BuildOptions
+from termwise.indexing.reweighing import weigh_again_of
 from termwise.models import CountModel
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
@@ -33,18 +33,19 @@ BATCH = 4096
 def renew_index(
     path: str | Path, *, threads: int = 1, memory: int = DEFAULT_MEMORY, progress: Progress = no_progress
 ) -> Searcher:
-    """Weigh all documents of an index or a mixture again, from their stored texts.
+    """Weigh all documents of an index or a mixture again, from the counts of their terms or from their stored texts.
 
-    Documents that are added later get weights with the statistics of the build, such as its mean document length; only
-    the document frequencies are always those of the current documents. Afterwards the index has the weights, the
-    ranking and one segment of a new build of its documents in their current order. In a mixture, the parts with models
-    of term counts become those of a new build, all in one atomic step, and the segments of the other parts are merged.
+    Afterwards the index has the weights, the ranking and one segment of a new build of its documents in their current
+    order. In a mixture, the parts with models of term counts become those of a new build, all in one atomic step, and
+    the segments of the other parts are merged. For an index that keeps counts, `LiveWriter.merge` does the same. An
+    index of ``model1``, and one that was written before counts were kept, have the statistics of the build until they
+    are weighed again from texts.
 
     Parameters
     ----------
     path : str or Path
-        Folder of an index of a model of term counts that stores texts, or of a mixture with such a part; one of its
-        parts stores texts. Readers keep the generation that they opened.
+        Folder of an index of a model of term counts that keeps counts or stores texts, or of a mixture with such a
+        part, and with the texts in any part. Readers keep the generation that they opened.
     threads, memory, progress
         See `BuildOptions`.
 
@@ -56,7 +57,7 @@ def renew_index(
     Raises
     ------
     ParameterError
-        If there are no texts or no documents, if all weights depend on the text of a document alone, or if the index is
+        If there are neither counts nor texts, or no documents; if all weights depend on the text of a document alone, or if the index is
         a part of a mixture.
     IndexLockedError
         If another process writes the index.
@@ -70,11 +71,9 @@ def renew_index(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     searcher = termwise.build_index([Document("a", "green tea")], folder, store_text=True)
     ...     with termwise.open_writer(folder) as writer:
-    ...         added = writer.add([Document("b", "a pot for green tea, and a cup")])
-    ...     before = searcher.refresh().rank("tea")
-    ...     after = renew_index(folder).rank("tea")
-    >>> before.scores.tolist() == after.scores.tolist()
-    False
+    ...         added = writer.add([Document("b", "a red pot"), Document("c", "a cup of tea")])
+    ...     renew_index(folder).rank("tea").doc_ids
+    ('a', 'c')
     """
     check_path("path", path)
     folder = Path(path)
@@ -86,6 +85,13 @@ def renew_index(
     refuse_part_of_mixture(index.path)
     (model,) = _models_to_renew([index], folder)
     assert model is not None, "the only index has a model of term counts"
+    weigh_again = weigh_again_of(index, options)
+    if weigh_again is not None:
+        with IndexUpdater(
+            index, threads=threads, memory=memory, progress=progress, weigh_again=weigh_again
+        ) as updater:
+            updater.merge()
+        return open_searcher(folder)
     _source(index, [index])
 
     def documents() -> Iterator[Document]:
@@ -96,26 +102,29 @@ def renew_index(
 
 
 def _renew_mixture(folder: Path, options: BuildOptions) -> None:
-    """Build the parts with models of term counts again, and merge the segments of the others."""
-    open_part = partial(
-        IndexUpdater,
-        threads=options.threads,
-        memory=options.memory,
-        progress=options.progress,
-        in_mixture=True,
-    )
+    """Weigh the parts with models of term counts again, and merge the segments of the others."""
+
+    def open_part(index: Index) -> IndexUpdater:
+        return IndexUpdater(
+            index,
+            threads=options.threads,
+            memory=options.memory,
+            progress=options.progress,
+            weigh_again=weigh_again_of(index, options),
+            in_mixture=True,
+        )
+
     with MixtureUpdater(folder, open_part) as mixture:
         indexes = [part.index for part in mixture.parts]
         sources = {
             part: (model, _source(part.index, indexes))
             for part, model in zip(mixture.parts, _models_to_renew(indexes, folder), strict=True)
-            if model is not None
+            if model is not None and weigh_again_of(part.index, options) is None
         }
-        built = {part: part.folder / "renewed" for part in sources}
         for part, (model, source) in sources.items():
             documents = _documents(part.index, source)
-            _built(part.index, model, documents, built[part], options=options)
-        mixture.replace(built)
+            _built(part.index, model, documents, part.folder / "renewed", options=options)
+            part.replace_by(part.folder / "renewed")
         mixture.merge()
 
 

@@ -81,6 +81,14 @@ class CountModel(Model):
     """Whether a row may hold terms that are absent from the document."""
 
     @property
+    def keeps_terms(self) -> bool:
+        """Whether the row of a document has a weight above 0 for each of its terms, and no other term.
+
+        An index can then keep the counts of these terms beside their weights.
+        """
+        return not self.expands
+
+    @property
     def analyzer(self) -> AnalyzerSpec | None:
         """The only analyzer that the model works with; None if it works with all."""
         return None

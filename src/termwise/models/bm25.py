@@ -98,6 +98,11 @@ class BM25(CountModel):
         "b": UNIT,
     }
 
+    @property
+    def keeps_terms(self) -> bool:
+        """Whether the idf is above 0 for all terms."""
+        return self.variant == "lucene"
+
     def idf(self, statistics: CollectionStatistics) -> npt.NDArray[np.float64]:
         """Return the inverse document frequency of each term in the chosen variant.
 
