@@ -41,19 +41,21 @@ from termwise.cli.translation_options import TunedSettings, with_tuned
 from termwise.errors import UsageError
 
 if TYPE_CHECKING:
+    from termwise.collection import Collection
     from termwise.models import Model
+    from termwise.records import Document
 
 
 def command(
+    out: Annotated[Path, option("--out DIR", "Folder of the index.")],
     collection: Annotated[
-        str,
+        str | None,
         argument(
             "COLLECTION",
             "A BEIR folder, a folder of JSONL or Parquet files, a JSONL, JSON, CSV or TSV file (also .gz), a Parquet "
             "file, ir_datasets:ID, or python:stdlib; a file of term weights for --model vectors.",
         ),
-    ],
-    out: Annotated[Path, option("--out DIR", "Folder of the index.")],
+    ] = None,
     model: Annotated[
         str | None,
         option(
@@ -95,6 +97,13 @@ def command(
             min=1,
         ),
     ] = None,
+    empty: Annotated[
+        bool,
+        flag(
+            "--empty",
+            "Build an index without documents in place of COLLECTION, which termwise add fills; for models of term counts.",
+        ),
+    ] = False,
     store_text: Annotated[
         bool, flag("--store-text", "Store the texts, for snippets and highlights.")
     ] = False,
@@ -142,6 +151,8 @@ def command(
 
     termwise index docs.jsonl --model best --out docs.tw --store-text
 
+    termwise index --empty --schema attributes.toml --out docs.tw
+
     termwise index python:stdlib --model bm25 --out python.tw --store-text
 
     For approximate search of the vectors of lookup or best beyond a million documents: termwise build-graph docs.tw
@@ -152,9 +163,15 @@ def command(
     from termwise.indexing.work_folder import encoding_of_part
     from termwise.models import Model1, NetworkModel, VectorModel
 
+    if (collection is None) != empty:
+        raise UsageError(
+            "an index is built from a collection, or without documents",
+            facts=[("given", "neither" if collection is None else f"{collection} and --empty")],
+            fixes=["termwise index COLLECTION --out DIR", "termwise index --empty --out DIR"],
+        )
     chose_default = model is None
     if model is None:
-        model = "bm25" if analyzer or settings or tuned or float_weights else INSTANT
+        model = "bm25" if empty or analyzer or settings or tuned or float_weights else INSTANT
     if model == INSTANT:
         refuse_options(
             {"--encoding": encoding, "--precision": precision, "--provider": provider},
@@ -202,8 +219,10 @@ def command(
     ]
     for folder, (_, _, network) in zip(work, networks, strict=True):
         note_finished_blocks(folder, network, precision=numbers, providers=providers)
-    documents = collection_with_header_note(collection, names, kept)
-    if not isinstance(chosen, VectorModel):
+    documents: str | Collection | list[Document] = []
+    if collection is not None:
+        documents = collection_with_header_note(collection, names, kept)
+    if collection is not None and not isinstance(chosen, VectorModel):
         note_ignored_vectors(collection)
     begin = working_seconds()
     with resumable_work(work), progress_bar() as progress:

@@ -590,6 +590,8 @@ class IndexUpdater(DocumentWriter, Updater):
             quantiser = Quantiser.with_scale(record.scale * 2**shift, record.bias_bits, weights)
             if quantiser.fits:
                 return quantiser, shift
+        if self._weigh_again is not None:  # which finds a scale for all weights
+            return quantiser, MAX_SHIFT
         raise WeightError(
             "a weight is too large for the scale of the index",
             facts=[

@@ -14,7 +14,7 @@ from termwise.collection.fields import FieldChoice
 from termwise.collection.file_collections import RecordFile, TabSeparatedCollection
 from termwise.collection.record_collection import RecordCollection
 from termwise.encode import DocumentEncoder
-from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.errors import EmptyCollectionError, ParameterError, VocabularyMismatchError
 from termwise.fixes import Fix
 from termwise.index import IndexWriter
 from termwise.indexing.chunks import cut
@@ -76,7 +76,8 @@ def build_index(
         A BEIR folder, a JSONL, JSON, CSV, TSV or Parquet file, ``"ir_datasets:ID"``, ``"python:stdlib"``, documents,
         records such as ``{"id": 7, "title": "Bees"}``, or a data frame of pandas, Polars or Arrow. Fields of records
         and columns of data frames have the names of fields in files; None and NaN are missing values. For the model
-        ``vectors``, the file of weights.
+        ``vectors``, the file of weights. With an empty list, the index has no documents until `open_writer` adds some;
+        that is possible for models of term counts except ``model1``.
     path : str or Path
         Folder of the index.
     model : str, Path or Model, optional
@@ -149,7 +150,10 @@ def build_index(
     if options.encoding is not None:
         check_apart(Path(path), Path(options.encoding))
         check_outside_indexes(Path(options.encoding))
+    empty = isinstance(collection, list | tuple) and not collection
     if isinstance(model, str) and model in RECIPES:
+        if empty:
+            raise _cannot_be_empty(model)
         return _build_mixture(
             collection,
             Path(path),
@@ -163,6 +167,8 @@ def build_index(
             options=options,
         )
     chosen = chosen_model(model)
+    if empty and not (isinstance(chosen, CountModel) and chosen.keeps_terms):
+        raise _cannot_be_empty(chosen.name)
     field_weights = fields if isinstance(fields, Mapping) else None
 
     source: Collection | Iterable[Document] = ()
@@ -216,7 +222,7 @@ def build_index(
                 model=chosen,
                 fields=fields,
                 work=None if options.encoding is None else Path(options.encoding),
-                allow_empty=isinstance(collection, list | tuple) and chosen.keeps_terms,
+                allow_empty=empty,
             )
         else:
             raise ParameterError(
@@ -240,6 +246,17 @@ def build_index(
         add_rows(writer)
     say_left_out(source, schema, options.say)
     return open_searcher(path)
+
+
+def _cannot_be_empty(model: str) -> EmptyCollectionError:
+    return EmptyCollectionError(
+        "an index of this model cannot be built without documents",
+        facts=[("model", model)],
+        fixes=[
+            Fix.use("use a model of term counts, whose weights follow the documents: {}", model="bm25"),
+            "give at least one document",
+        ],
+    )
 
 
 def _build_mixture(

@@ -154,7 +154,7 @@ def _weigh(
     counted: TokenCounts, progress: Progress, *, vocabulary: Vocabulary, model: CountModel
 ) -> CollectionStatistics:
     """Weigh the counts in two passes: statistics, then weights."""
-    final = np.empty(len(vocabulary), dtype=np.int32)
+    final = np.zeros(len(counted.numbers), dtype=np.int32)  # some may be outside the vocabulary, without a count
     final[counted.numbers.of(vocabulary)] = np.arange(len(vocabulary), dtype=np.int32)
     rows = counted.rows(final, vocabulary.id, postings=_chunk_of(model))
     statistics = CollectionStatistics.from_counts(rows, n_terms=len(vocabulary))

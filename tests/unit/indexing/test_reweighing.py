@@ -1,0 +1,292 @@
+"""Weights that follow the documents of an index: against a new build, and the drift that a commit permits."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+import termwise
+from termwise import BuildOptions, Document
+from termwise.attributes import Schema
+from termwise.errors import EmptyCollectionError
+from termwise.fusion import mix_indexes
+from termwise.index import Index, Manifest, verify
+from termwise.index.updater import IndexUpdater
+from termwise.indexing.model_choice import model_of
+from termwise.indexing.reweighing import has_drifted
+from termwise.models import BM25, CountModel, QueryLikelihoodDirichlet, QueryLikelihoodJM
+
+WORDS = [f"w{number}" for number in range(12)]
+TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+IDS = st.sampled_from([f"d{number}" for number in range(9)])
+FIELDS = {"title": 3, "text": 1}
+
+FORMS: dict[str, dict[str, Any]] = {
+    "bm25": {"model": "bm25", "store_text": True},
+    "jm": {"model": "jm"},
+    "dirichlet": {"model": "dirichlet"},
+    "ml in float32": {"model": "ml", "options": BuildOptions(quantiser="float32")},
+    "fields": {"model": "bm25", "fields": FIELDS, "store_text": True},
+    "chunks": {"model": "dirichlet", "chunk": 4},
+    "closed vocabulary": {"model": "bm25", "analyzer": "wordpiece"},
+}
+
+
+def document(doc_id: str, text: str, form: str) -> Document:
+    attributes = {"words": len(text.split())}
+    if form != "fields":
+        return Document(doc_id, text, attributes)
+    title, _, rest = text.partition(" ")
+    return Document.of_fields(doc_id, {"title": title, "text": rest}, attributes)
+
+
+def files(path: Path) -> list[str]:
+    """Return the files of an index, whose names have digests of their contents."""
+    return sorted(file.name for file in Manifest.read(path).files())
+
+
+class Documents(RuleBasedStateMachine):
+    """Random changes of an index that begins with any documents, or none; after a merge, it is that of a new build."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = tempfile.TemporaryDirectory()
+        self.path = Path(self.root.name) / "living"
+        self.documents: dict[str, Document] = {}
+        self.builds = 0
+
+    @initialize(form=st.sampled_from(list(FORMS)), first=st.dictionaries(IDS, TEXTS, max_size=3))
+    def begin(self, form: str, first: dict[str, str]) -> None:
+        self.form = form
+        self.documents = {doc_id: document(doc_id, text, form) for doc_id, text in first.items()}
+        self.build(self.path)
+        self.writer = termwise.open_writer(self.path)
+
+    def build(self, path: Path) -> None:
+        schema = Schema({"words": "integer"})
+        options = {"attributes": schema, **FORMS[self.form]}
+        termwise.build_index(list(self.documents.values()), path, **options)
+
+    @rule(added=st.dictionaries(IDS, TEXTS, min_size=1, max_size=4))
+    def add(self, added: dict[str, str]) -> None:
+        given = [document(doc_id, text, self.form) for doc_id, text in added.items()]
+        stored = FORMS[self.form].get("store_text")
+        self.writer.add(given)
+        for each in given:
+            if stored and self.documents.get(each.doc_id) == each and each.doc_id in self.published:
+                continue  # unchanged: it stays in its place
+            self.documents.pop(each.doc_id, None)
+            self.documents[each.doc_id] = each
+
+    @property
+    def published(self) -> set[str]:
+        """Identifiers of documents that were not changed since the last commit."""
+        return {doc_id for doc_id in self.documents if doc_id not in self.writer._touched}
+
+    @rule(doc_ids=st.lists(IDS, max_size=4))
+    def delete(self, doc_ids: list[str]) -> None:
+        self.writer.delete(doc_ids)
+        for doc_id in doc_ids:
+            self.documents.pop(doc_id, None)
+
+    @rule()
+    def commit(self) -> None:
+        self.writer.commit()
+        assert self.writer.merge_error is None
+        index = self.writer.index
+        model = model_of(index)
+        assert isinstance(model, CountModel)
+        assert not has_drifted(index, model)
+        assert index.doc_ids(index.chunks.starts) == list(self.documents)
+
+    @rule()
+    def merge(self) -> None:
+        self.writer.merge()
+        self.builds += 1
+        fresh = Path(self.root.name) / f"fresh{self.builds}"
+        self.build(fresh)
+        assert files(self.path) == files(fresh)
+        ours, theirs = (Manifest.read(path) for path in (self.path, fresh))
+        assert ours.encoder == theirs.encoder
+        assert ours.quantiser == theirs.quantiser
+        generation = self.writer.index.manifest.generation
+        assert self.writer.merge().generation == generation  # there is nothing more to do
+
+    @invariant()
+    def is_intact(self) -> None:
+        if hasattr(self, "writer"):
+            assert verify(self.path) == []
+            assert Index.open(self.path).keeps_counts
+
+    def teardown(self) -> None:
+        if hasattr(self, "writer"):
+            self.writer.close()
+        self.root.cleanup()
+
+
+TestDocuments = Documents.TestCase
+TestDocuments.settings = settings(
+    max_examples=15, stateful_step_count=8, deadline=None, suppress_health_check=list(HealthCheck)
+)
+
+
+def ranking(searcher: Any) -> list[tuple[str, float]]:
+    found = searcher.rank("w1 w2", k=70)
+    return list(zip(found.doc_ids, found.scores.tolist(), strict=True))
+
+
+def built(path: Path, texts: Sequence[str], **options: Any) -> Index:
+    documents = [Document(f"d{number}", text) for number, text in enumerate(texts)]
+    return termwise.build_index(documents, path, analyzer="whitespace", **options).index
+
+
+def after(index: Index, *texts: str, delete: Sequence[str] = ()) -> Index:
+    """Return the index after a change, without the merges of a commit."""
+    with termwise.open_writer(index.path) as writer:
+        writer.add([Document(f"n{number}", text) for number, text in enumerate(texts)])
+        writer.delete(delete)
+        writer._flush()
+        writer._updater._publish_changes()
+        index = writer.index
+        writer._updater.discard()
+        writer._touched.clear()
+    return index
+
+
+@pytest.mark.parametrize(
+    ("texts", "delete", "drifted"),
+    [
+        (["a b c d"] * 50, [], False),  # 150 documents of 4 tokens are 1.5 times 100
+        (["a b c d"] * 51, [], True),
+        (["a b c d"] * 10, [f"d{n}" for n in range(50)], False),  # half of the documents are left
+        (["a b c d"] * 10, [f"d{n}" for n in range(51)], True),
+        (["a b c d e f g h"] * 2, [], False),  # 416 tokens in 102 documents: 4.08, 2 % above 4
+        (["a b c d e f g h"] * 3, [], True),  # 424 in 103: 4.12
+        (["a"] * 2, [], False),  # 402 in 102: 3.94
+        (["a"] * 3, [], True),  # 403 in 103: 3.91
+        ([], ["unknown"], False),
+        ([], [f"d{n}" for n in range(100)], False),  # there is nothing to weigh
+    ],
+)
+def test_the_bounds_of_length_and_number(
+    tmp_path: Path, texts: list[str], delete: list[str], drifted: bool
+) -> None:
+    index = built(tmp_path / "i", [*["a b c d"] * 99, "r s t u"])
+    index = after(index, *texts, delete=delete)
+    model = model_of(index)
+    assert isinstance(model, CountModel)
+    assert has_drifted(index, model) == drifted
+
+
+def test_the_bounds_of_the_impacts_and_of_the_longest_document(tmp_path: Path) -> None:
+    """The weight of a term with tf = dl, w0 and so on, is the largest one of jm."""
+    model = QueryLikelihoodJM()
+    same = ["a b c d"] * 40
+    index = after(built(tmp_path / "high", same, model=model), "new new new new")
+    assert has_drifted(index, model)
+    index = built(tmp_path / "low", [*same, "rare rare rare rare"], model=model)
+    assert not has_drifted(after(index, "a b c d"), model)
+    with IndexUpdater(tmp_path / "low") as updater:
+        updater.delete(["d40"])
+        updater.merge()  # as raw segments
+        assert has_drifted(updater.index, model)
+    dirichlet = QueryLikelihoodDirichlet()
+    index = built(tmp_path / "bias", [*same, "a b c d " * 10], model=dirichlet)
+    assert not has_drifted(after(index, "a b c d"), dirichlet)
+    index = after(index, "a b c d " * 10 + "a", delete=["d40"])
+    assert has_drifted(index, dirichlet)
+
+
+@pytest.mark.parametrize("model", ["bm25", "jm", "dirichlet"])
+def test_an_unusual_first_document_has_no_effect(tmp_path: Path, model: str) -> None:
+    """A search after each commit ranks as an index that is built anew, and after it was deleted, too."""
+    giant = Document("giant", " ".join(WORDS[number % 12] for number in range(5000)))
+    others = [Document(f"d{n}", f"w{n % 7} w{n % 5} w{n % 3} word{n}") for n in range(60)]
+    searcher = termwise.build_index([giant], tmp_path / "i", model=model)
+    with termwise.open_writer(tmp_path / "i") as writer:
+        writer.add(others)
+        writer.commit()
+        fresh = termwise.build_index([giant, *others], tmp_path / "all", model=model)
+        assert ranking(searcher.refresh()) == ranking(fresh)
+        writer.delete(["giant"])
+    fresh = termwise.build_index(others, tmp_path / "others", model=model)
+    assert ranking(searcher.refresh()) == ranking(fresh)
+
+
+def test_an_empty_index_is_filled(tmp_path: Path) -> None:
+    schema = Schema({"price": "float"})
+    searcher = termwise.build_index([], tmp_path / "i", attributes=schema, store_text=True)
+    assert (searcher.documents, searcher.schema) == (0, schema)
+    assert len(searcher.rank("tea")) == 0
+    assert verify(tmp_path / "i") == []
+    with termwise.open_writer(tmp_path / "i") as writer:
+        writer.add([Document("a", "green tea", {"price": 2.5}), Document("b", "a red pot")])
+    searcher = searcher.refresh()
+    assert searcher.rank("tea", filter="price < 3").doc_ids == ("a",)
+    with termwise.open_writer(tmp_path / "i") as writer:
+        writer.delete(["a", "b"])
+        writer.merge()
+    assert files(tmp_path / "i") == files(
+        termwise.build_index([], tmp_path / "new", attributes=schema, store_text=True).index.path
+    )
+    with pytest.raises(EmptyCollectionError, match="check the path"):
+        termwise.build_index(iter(()), tmp_path / "none")
+    for model in ("lookup", "best", BM25(variant="atire")):
+        with pytest.raises(EmptyCollectionError, match="without documents"):
+            termwise.build_index([], tmp_path / "none", model=model)
+    assert not (tmp_path / "none").exists()
+
+
+def test_an_index_without_counts_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one of an earlier version: its statistics are those of the build until its texts are weighed again."""
+    monkeypatch.setattr(CountModel, "keeps_terms", False)
+    index = built(tmp_path / "i", ["a b c d"] * 5, store_text=True, model="jm")
+    monkeypatch.undo()
+    with termwise.open_writer(tmp_path / "i") as writer:
+        writer.add([Document(f"n{number}", "a b " * 40) for number in range(40)])
+        manifest = writer.merge()
+    assert manifest.encoder == index.manifest.encoder
+    assert not index.newest().keeps_counts
+    termwise.indexing.renew_index(tmp_path / "i")
+    assert Index.open(tmp_path / "i").keeps_counts
+
+
+def test_the_parts_of_a_mixture_follow_their_documents(tmp_path: Path) -> None:
+    for name in ("bm25", "jm"):
+        built(tmp_path / name, ["a b c d"], model=name)
+    mix_indexes([tmp_path / "bm25", tmp_path / "jm"], [0.5, 0.5], tmp_path / "m")
+    with termwise.open_writer(tmp_path / "m") as writer:
+        writer.add([Document(f"n{number}", f"a e{number} f") for number in range(9)])
+    assert writer.merge_error is None
+    documents = [Document("d0", "a b c d"), *(Document(f"n{n}", f"a e{n} f") for n in range(9))]
+    for name in ("bm25", "jm"):
+        fresh = termwise.build_index(documents, tmp_path / "new" / name, model=name, analyzer="whitespace")
+        assert files(tmp_path / "m" / name) == files(fresh.index.path)
+    assert len(termwise.open(tmp_path / "m").rank("a e1")) == 10
+
+
+def test_another_writer_may_have_weighed_the_index_again(tmp_path: Path) -> None:
+    index = built(tmp_path / "i", ["a b c d"])
+    with termwise.open_writer(tmp_path / "i") as writer:
+        writer.add([Document("n", "a e f g h")])
+    with IndexUpdater(index, weigh_again=lambda index, folder, everything: False) as updater:
+        assert updater.index.documents == 2
+
+
+def test_new_terms_join_an_index_whose_largest_weight_is_small(tmp_path: Path) -> None:
+    """The idf of terms that all documents have is far below that of a new term, which no segment could hold."""
+    index = built(tmp_path / "i", ["a b c d"] * 200)
+    with termwise.open_writer(tmp_path / "i") as writer:
+        writer.add([Document("n", "a e")])
+    assert writer.merge_error is None
+    searcher = termwise.open(tmp_path / "i")
+    fresh = built(tmp_path / "new", [*["a b c d"] * 200, "a e"])
+    assert searcher.rank("e").doc_ids == ("n",)
+    assert index.newest().manifest.quantiser == fresh.manifest.quantiser
