@@ -1,8 +1,9 @@
 r"""Quality of an index that grew by changes, beside an index that is built from the same documents.
 
 Question
-    The mean document length of BM25 and the language model of ``jm`` and ``dirichlet`` are those of the build. What
-    does that cost in nDCG@10, by the share of the documents that the build had?
+    An index without counts of its terms keeps the mean document length of BM25 and the language model of ``jm`` and
+    ``dirichlet`` of its build. What does that cost in nDCG@10, by the share of the documents that the build had?
+    ``following_statistics.py`` measures indexes with counts.
 Run
     ``statistics_of_build.py --work WORK``. No network takes part.
 Quality
@@ -16,9 +17,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import record
@@ -26,16 +29,23 @@ from judged_collection import Judged, documents_folder
 
 import termwise
 from termwise import BuildOptions, build_index, open_writer
+from termwise.indexing import count_rows
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("termwise", "numpy", "numba", "ir-measures")
+
+
+def without_counts() -> AbstractContextManager[object]:
+    """Build indexes that keep no counts of their terms, as earlier versions did."""
+    return mock.patch.object(count_rows, "_occurrences", return_value=None)
 
 
 def grown(plan: Mapping[str, Any], judged: Judged, model: str, share: float, folder: Path) -> Any:
     """Return a searcher of an index whose build had a share of the documents; the rest was added in ten commits."""
     documents = list(judged.documents.documents())
     first = max(1, round(share * len(documents)))
-    build_index(documents[:first], folder, model=model, overwrite=True)
+    with without_counts():
+        build_index(documents[:first], folder, model=model, overwrite=True)
     ends = np.linspace(first, len(documents), plan["commits"] + 1).astype(int)
     with open_writer(folder) as writer:
         for begin, end in pairwise(ends):

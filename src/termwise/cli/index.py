@@ -101,7 +101,8 @@ def command(
         bool,
         flag(
             "--empty",
-            "Build an index without documents in place of COLLECTION, which termwise add fills; for models of term counts.",
+            "Build an index without documents, in place of COLLECTION, which termwise add fills; for models of term "
+            "counts.",
         ),
     ] = False,
     store_text: Annotated[

@@ -190,7 +190,11 @@ def _change_rows(facts: dict[str, Any], statistics: Mapping[str, int]) -> list[t
     if "tokens" in statistics or ("documents" in statistics and facts["generation"]):
         idf = "idf of the current documents; " if facts["idf"] else ""
         others = f"{'others ' if idf else ''}of {counted(statistics['documents'], unit)}"
-        follow = "computed again when they drift" if facts["keeps_counts"] else "as built: no counts of terms are kept"
+        follow = (
+            "computed again when they drift"
+            if facts["keeps_counts"]
+            else "as built: no counts of terms are kept"
+        )
         rows.append(("statistics", f"{idf}{others}, {follow}"))
     return rows
 

@@ -430,7 +430,10 @@ class Index:
         for segment, places, rows in self.segments.by_segment(ordinals):
             assert segment.counts is not None, "the index keeps counts"
             firsts, several = segment.row_bounds(rows)
-            stored, copied = concatenated_ranges(firsts, several), concatenated_ranges(indptr[places], several)
+            stored, copied = (
+                concatenated_ranges(firsts, several),
+                concatenated_ranges(indptr[places], several),
+            )
             terms[copied] = segment.index_terms(segment.terms[stored])
             counts[copied] = segment.counts.of(stored)
         return TermWeights(indptr, terms, counts, self.manifest.vocabulary)

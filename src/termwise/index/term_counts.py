@@ -101,7 +101,8 @@ class TermCounts:
 
     def of(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the counts of postings by their places in the forward view; raises `CorruptIndexError`."""
-        counts = ((self._codes[places >> 2] >> _SHIFTS[places & 3]) & 3).astype(np.int64) + 1
+        codes: npt.NDArray[np.uint8] = (self._codes[places >> 2] >> _SHIFTS[places & 3]) & 3
+        counts = codes.astype(np.int64) + 1
         larger = np.flatnonzero(counts > _ESCAPE)
         escaped, values = self._escaped
         counts[larger] = values[np.searchsorted(escaped, places[larger])]

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -75,14 +75,12 @@ BATCH = 4096
 """Documents that a merge reads at a time."""
 
 
-class WeighAgain(Protocol):
-    """Function that computes the weights of an index again, if they no longer fit its documents.
+WeighAgain: TypeAlias = Callable[[Index, Path, bool], bool]
+"""Function that computes the weights of an index again, if they no longer fit its documents.
 
-    It writes an index of the same documents to `folder`, and returns True; or it returns False. With `everything`, it
-    does so for any change since the weights were computed.
-    """
-
-    def __call__(self, index: Index, folder: Path, *, everything: bool) -> bool: ...
+It writes an index of the same documents to the folder, and returns True; or it returns False. With True as the third
+argument, it does so for any change since the weights were computed.
+"""
 
 
 class Updater(FolderWriter, ABC):
@@ -446,7 +444,7 @@ class IndexUpdater(DocumentWriter, Updater):
         weights are computed again, this is the only step.
         """
         built = self.folder / "weighed"
-        if self._weigh_again is not None and self._weigh_again(self.index, built, everything=everything):
+        if self._weigh_again is not None and self._weigh_again(self.index, built, everything):
             self.replace_by(built)
             if self._next_manifest() != replace(self.index.manifest, generation=self._next_generation):
                 yield

@@ -67,8 +67,9 @@ def build_counts(
     weights, see `termwise.indexing.field_weights`. In the folder `work`, counts are cached, so that documents are
     analysed once for several builds.
 
-    Raises `EmptyCollectionError` without documents unless that is allowed, and `ParameterError` if a threshold of the model removes every
-    weight, a document lacks the fields, or counts cannot be cached: the vocabulary is open or fields have weights.
+    Raises `EmptyCollectionError` without documents unless that is allowed, and `ParameterError` if a threshold of the
+    model removes every weight, a document lacks the fields, or counts cannot be cached: the vocabulary is open or
+    fields have weights.
     """
     unread, length = documents
     field_weights = fields if isinstance(fields, Mapping) else {}
@@ -154,7 +155,9 @@ def _weigh(
     counted: TokenCounts, progress: Progress, *, vocabulary: Vocabulary, model: CountModel
 ) -> CollectionStatistics:
     """Weigh the counts in two passes: statistics, then weights."""
-    final = np.zeros(len(counted.numbers), dtype=np.int32)  # some may be outside the vocabulary, without a count
+    final = np.zeros(
+        len(counted.numbers), dtype=np.int32
+    )  # some may be outside the vocabulary, without a count
     final[counted.numbers.of(vocabulary)] = np.arange(len(vocabulary), dtype=np.int32)
     rows = counted.rows(final, vocabulary.id, postings=_chunk_of(model))
     statistics = CollectionStatistics.from_counts(rows, n_terms=len(vocabulary))

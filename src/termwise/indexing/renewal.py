@@ -57,8 +57,8 @@ def renew_index(
     Raises
     ------
     ParameterError
-        If there are neither counts nor texts, or no documents; if all weights depend on the text of a document alone, or if the index is
-        a part of a mixture.
+        If there are neither counts nor texts, or no documents; if all weights depend on the text of a document alone,
+        or if the index is a part of a mixture.
     IndexLockedError
         If another process writes the index.
     TermwiseError

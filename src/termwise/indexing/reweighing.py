@@ -8,6 +8,7 @@ so if the statistics have drifted, see `has_drifted`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -18,11 +19,17 @@ from termwise.engine.query_encoder import analyzer_of
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index, IndexWriter
 from termwise.index.quantiser import LEVELS
-from termwise.indexing.count_rows import CountedBatch, TokenCounts, placeholder, publish_counts
-from termwise.indexing.field_weights import texts_to_store
+from termwise.indexing.count_rows import (
+    CountedBatch,
+    TokenCounts,
+    count_documents,
+    placeholder,
+    publish_counts,
+)
 from termwise.indexing.model_choice import model_of
 from termwise.indexing.options import BuildOptions
 from termwise.models import CountModel
+from termwise.records import AttributeValue
 
 DRIFT = 0.02
 """Share by which the mean document length, or the largest weight, may exceed that of the statistics."""
@@ -96,7 +103,7 @@ class Reweighing:
     model: CountModel
     options: BuildOptions
 
-    def __call__(self, index: Index, folder: Path, *, everything: bool) -> bool:
+    def __call__(self, index: Index, folder: Path, everything: bool) -> bool:
         """Write the index anew, if it keeps counts and its weights are not up to date."""
         if not index.keeps_counts or not (
             _is_changed(index) if everything else has_drifted(index, self.model)
@@ -124,16 +131,15 @@ class Reweighing:
                 found[batch.terms] = True
             empty = not len(index)
             if empty:
-                nothing = np.empty(0, dtype=np.int32)
-                texts = texts_to_store([placeholder(weights)], weights) if index.stores_text else None
-                counts.add(CountedBatch([""], texts, None, [], np.zeros(2, np.int64), nothing, nothing))
-            tokens = analyzer.vocabulary
-            if tokens is None:
-                tokens = sorted(index.vocabulary.tokens(np.flatnonzero(found)))
+                counts.add(count_documents(analyzer, index.stores_text, weights, [placeholder(weights)]))
+            closed = analyzer.vocabulary
+            tokens = (
+                sorted(index.vocabulary.tokens(np.flatnonzero(found))) if closed is None else list(closed)
+            )
             publish_counts(
                 writer,
                 counts,
-                list(tokens),
+                tokens,
                 model=self.model,
                 analyzer=analyzer,
                 fields=weights or manifest.fields or None,
@@ -152,7 +158,7 @@ def _stored_batch(index: Index, ordinals: npt.NDArray[np.int64]) -> CountedBatch
     """Return documents of an index with their counts; `terms` are numbers of the index."""
     rows = index.counts(ordinals)
     texts = [text or "" for text in index.store.texts(ordinals)] if index.stores_text else None
-    attributes = index.attributes(ordinals) if index.schema else None
+    attributes: list[Mapping[str, AttributeValue]] = [*index.attributes(ordinals)]
     return CountedBatch(
         index.store.ids(ordinals), texts, attributes, [], rows.indptr, rows.terms, rows.weights
     )
