@@ -74,7 +74,7 @@ def start() -> Callable[..., subprocess.Popen[str]]:
                 stream.close()
 
 
-@pytest.fixture(params=["impacts", "floats", "texts", "vectors", "changes"])
+@pytest.fixture(params=["impacts", "floats", "texts", "vectors", "changes", "counts"])
 def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Return a copy of one of the golden indexes."""
     return copy_of(request.param, tmp_path)

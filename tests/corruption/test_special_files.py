@@ -109,4 +109,4 @@ def test_the_helpers_can_fail(index: Path) -> None:
     assert verify(index) == []
     shutil.rmtree(index)
     with pytest.raises(DataError):
-        build_index([], index)
+        build_index(iter(()), index)

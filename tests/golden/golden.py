@@ -1,4 +1,4 @@
-"""Six small golden indexes: their content, and how they are written; one of them as earlier versions wrote it.
+"""Eight small golden indexes: their content, and how they are written; one of them as earlier versions wrote it.
 
 ``python tests/golden/golden.py`` writes the kept files of the others anew. That is right only together with a new
 version of the format: an index of an old version must stay readable, so its files are kept beside the new ones.
@@ -42,6 +42,7 @@ class Golden:
     settings: dict[str, Any] = field(default_factory=dict)
     change: Callable[[IndexUpdater], None] | None = None
     changed_ids: list[str] | None = None
+    counts: list[int] | None = None
 
     @property
     def folder(self) -> Path:
@@ -55,7 +56,8 @@ class Golden:
         with mock.patch.object(writers, "__version__", "golden"), IndexWriter(folder, **options) as writer:
             writer.add_documents(self.doc_ids, self.texts)
             if self.vectors is None:
-                writer.add_weights(TermWeights.from_rows(self.rows, vocabulary.id))
+                counts = None if self.counts is None else np.array(self.counts)
+                writer.add_weights(TermWeights.from_rows(self.rows, vocabulary.id), counts)
             else:
                 writer.add_vectors(self.vectors)
             writer.commit(vocabulary, **{"encoder": {}, **self.settings})
@@ -142,9 +144,26 @@ CHANGES = Golden(
     change=_change,
     changed_ids=["b c", "ü", "x", "a"],
 )
+COUNTS = Golden(
+    name="counts",
+    tokens=["list", "merge", "sort"],
+    doc_ids=["a", "b", "c"],
+    rows=[{0: 2.0, 1: 1.0, 2: 3.0, 3: 1.0}, {0: 1.0, 2: 3.0, 3: 0.5}, {3: 0.0}],
+    background=True,
+    counts=[3, 1, 4, 0, 2, 700, 0, 0],  # 0 for each bias
+)
+EMPTY = Golden(
+    name="empty",
+    tokens=[],
+    doc_ids=[""],
+    rows=[{}],
+    counts=[],
+    settings={"empty": True},
+    changed_ids=[],
+)
 EARLIER = replace(VECTORS, name="vectors-without-sums")
 """An index of vectors without their sums, as it was written before feedback."""
-WRITTEN = (IMPACTS, FLOATS, TEXTS, VECTORS, CHANGES)
+WRITTEN = (IMPACTS, FLOATS, TEXTS, VECTORS, CHANGES, COUNTS, EMPTY)
 ALL = (*WRITTEN, EARLIER)
 
 

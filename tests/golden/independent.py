@@ -125,6 +125,28 @@ def documents(folder: Path) -> Iterator[dict[str, Any]]:
             assert postings == set(inverted(views, segment, len(own)))
 
 
+def counts(folder: Path) -> Iterator[dict[str, int]]:
+    """Yield the number of occurrences of each token in each row of an index with the term numbers of its build."""
+    body = manifest(folder)
+    tokens = strings(arrays(folder / body["terms_file"]["name"]), "terms")
+    for segment in body["segments"]:
+        views = arrays(folder / segment["views"]["name"])
+        larger, largest = iter(views["counts.bytes"]), iter(views["counts.large"])
+        starts = views["forward.starts"]
+        for row, (first, last) in enumerate(pairwise(starts)):
+            found = {}
+            for posting in range(first, last):
+                count = (views["counts.codes"][posting // 4] >> 2 * (posting % 4)) % 4 + 1
+                if count == 4:
+                    count = next(larger)
+                if count == 255:
+                    count = next(largest)
+                found[tokens[views["forward.terms"][posting]]] = count
+            assert min(sum(found.values()), 65_535) == views["counts.lengths"][row]
+            yield found
+        assert not [*larger, *largest]
+
+
 def deleted_rows(folder: Path, segment: dict[str, Any]) -> set[int]:
     """Return the deleted rows of a segment."""
     if not segment.get("deletions"):

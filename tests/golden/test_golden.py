@@ -82,7 +82,8 @@ def test_reading_the_kept_files_gives_the_documents(kept: Any) -> None:
         for ordinal in range(len(index))
     ]
     assert read == list(independent.documents(kept.folder))
-    assert [document["doc_id"] for document in read] == (kept.changed_ids or kept.doc_ids)
+    expected = kept.doc_ids if kept.changed_ids is None else kept.changed_ids
+    assert [document["doc_id"] for document in read] == expected
     assert [document["text"] for document in read] == (kept.texts or [None] * len(read))
     assert [index.vocabulary.token(i) for i in range(len(kept.tokens))] == kept.tokens
 
@@ -159,7 +160,15 @@ def test_the_sums_of_directions_by_hand() -> None:
 
 
 def test_an_index_has_the_first_version_that_can_represent_it() -> None:
-    assert [Manifest.read(kept.folder).version for kept in golden.ALL] == [1, 1, 1, 2, 3, 2]
+    assert [Manifest.read(kept.folder).version for kept in golden.ALL] == [1, 1, 1, 2, 3, 1, 3, 2]
+
+
+def test_the_counts_by_hand() -> None:
+    folder = golden.COUNTS.folder
+    assert list(independent.counts(folder)) == [{"list": 3, "merge": 1, "sort": 4}, {"list": 2, "sort": 700}, {}]
+    index = Index.open(folder)
+    assert index.counts(np.arange(3)).weights.tolist() == [3, 1, 4, 2, 700]
+    assert not any(Index.open(kept.folder).keeps_counts for kept in (golden.IMPACTS, golden.CHANGES))
 
 
 def test_the_changed_index_by_hand() -> None:

@@ -187,13 +187,13 @@ def _change_rows(facts: dict[str, Any], statistics: Mapping[str, int]) -> list[t
     unit = "chunk" if "chunks" in facts else "document"
     if facts["deleted"]:
         rows.append(("deleted", f"{counted(facts['deleted'], unit)}, removed by termwise merge"))
-    if "tokens" in statistics or ("documents" in statistics and facts["generation"]):
+    if "documents" in statistics and (
+        facts["generation"] or ("tokens" in statistics and not facts["keeps_counts"])
+    ):
         idf = "idf of the current documents; " if facts["idf"] else ""
         others = f"{'others ' if idf else ''}of {counted(statistics['documents'], unit)}"
         follow = (
-            "computed again when they drift"
-            if facts["keeps_counts"]
-            else "as built: no counts of terms are kept"
+            "computed again if they drift" if facts["keeps_counts"] else "of the build: no counts are kept"
         )
         rows.append(("statistics", f"{idf}{others}, {follow}"))
     return rows

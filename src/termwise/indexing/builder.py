@@ -135,6 +135,7 @@ def build_index(
     [{'price': 12}, {}]
     """
     check_path("path", path)
+    empty = isinstance(collection, list | tuple) and not collection
     collection = source_of(collection, fields, "inferred" if attributes is None else attributes)
     check(
         "analyzer",
@@ -150,7 +151,6 @@ def build_index(
     if options.encoding is not None:
         check_apart(Path(path), Path(options.encoding))
         check_outside_indexes(Path(options.encoding))
-    empty = isinstance(collection, list | tuple) and not collection
     if isinstance(model, str) and model in RECIPES:
         if empty:
             raise _cannot_be_empty(model)

@@ -91,8 +91,13 @@ def _remaining(index: Index) -> int:
 def _is_changed(index: Index) -> bool:
     """Return whether the index differs from a new build of its documents."""
     manifest = index.manifest
-    return bool(manifest.added_terms) or any(
+    if manifest.added_terms or any(
         record.deletions or record.terms is not None for record in manifest.segments
+    ):
+        return True
+    tokens = list(index.vocabulary.load())
+    return analyzer_of(index).vocabulary is None and (
+        tokens != sorted(tokens) or not index.document_frequencies.all()
     )
 
 
@@ -104,13 +109,16 @@ class Reweighing:
     options: BuildOptions
 
     def __call__(self, index: Index, folder: Path, everything: bool) -> bool:
-        """Write the index anew, if it keeps counts and its weights are not up to date."""
+        """Write the index anew, if it keeps counts and its weights are not up to date.
+
+        Terms keep their numbers, on which exports depend, unless `everything` asks for those of a new build.
+        """
         if not index.keeps_counts or not (
             _is_changed(index) if everything else has_drifted(index, self.model)
         ):
             return False
         manifest, options = index.manifest, self.options
-        weights, analyzer = manifest.field_weights, analyzer_of(index)
+        weights, analyzer, tokens = manifest.field_weights, analyzer_of(index), list(index.vocabulary.load())
         with (
             IndexWriter(
                 folder,
@@ -122,7 +130,7 @@ class Reweighing:
                 threads=options.threads,
                 progress=options.progress,
             ) as writer,
-            closing(TokenCounts(writer, index.vocabulary.load())) as counts,
+            closing(TokenCounts(writer, tokens)) as counts,
         ):
             found = np.zeros(manifest.terms, dtype=np.bool_)
             for first in range(0, len(index), BATCH):
@@ -132,10 +140,8 @@ class Reweighing:
             empty = not len(index)
             if empty:
                 counts.add(count_documents(analyzer, index.stores_text, weights, [placeholder(weights)]))
-            closed = analyzer.vocabulary
-            tokens = (
-                sorted(index.vocabulary.tokens(np.flatnonzero(found))) if closed is None else list(closed)
-            )
+            if everything and analyzer.vocabulary is None:
+                tokens = sorted(tokens[term] for term in np.flatnonzero(found))
             publish_counts(
                 writer,
                 counts,

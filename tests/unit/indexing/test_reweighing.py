@@ -15,12 +15,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import termwise
 from termwise import BuildOptions, Document
 from termwise.attributes import Schema
-from termwise.errors import EmptyCollectionError
+from termwise.errors import EmptyCollectionError, StorageError
 from termwise.fusion import mix_indexes
 from termwise.index import Index, Manifest, verify
 from termwise.index.updater import IndexUpdater
+from termwise.indexing import count_rows
 from termwise.indexing.model_choice import model_of
-from termwise.indexing.reweighing import has_drifted
+from termwise.indexing.reweighing import Reweighing, has_drifted
 from termwise.models import BM25, CountModel, QueryLikelihoodDirichlet, QueryLikelihoodJM
 
 WORDS = [f"w{number}" for number in range(12)]
@@ -246,7 +247,7 @@ def test_an_empty_index_is_filled(tmp_path: Path) -> None:
 
 def test_an_index_without_counts_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As one of an earlier version: its statistics are those of the build until its texts are weighed again."""
-    monkeypatch.setattr(CountModel, "keeps_terms", False)
+    monkeypatch.setattr(count_rows, "_occurrences", lambda counts, rows: None)
     index = built(tmp_path / "i", ["a b c d"] * 5, store_text=True, model="jm")
     monkeypatch.undo()
     with termwise.open_writer(tmp_path / "i") as writer:
@@ -264,7 +265,11 @@ def test_the_parts_of_a_mixture_follow_their_documents(tmp_path: Path) -> None:
     mix_indexes([tmp_path / "bm25", tmp_path / "jm"], [0.5, 0.5], tmp_path / "m")
     with termwise.open_writer(tmp_path / "m") as writer:
         writer.add([Document(f"n{number}", f"a e{number} f") for number in range(9)])
-    assert writer.merge_error is None
+        writer.commit()
+        assert writer.merge_error is None
+        assert writer.index.manifest.encoder.statistics["documents"] == 10
+        assert [writer.index.vocabulary.token(number) for number in range(6)] == [*"abcd", "e0", "f"]
+        writer.merge()
     documents = [Document("d0", "a b c d"), *(Document(f"n{n}", f"a e{n} f") for n in range(9))]
     for name in ("bm25", "jm"):
         fresh = termwise.build_index(documents, tmp_path / "new" / name, model=name, analyzer="whitespace")
@@ -290,3 +295,38 @@ def test_new_terms_join_an_index_whose_largest_weight_is_small(tmp_path: Path) -
     fresh = built(tmp_path / "new", [*["a b c d"] * 200, "a e"])
     assert searcher.rank("e").doc_ids == ("n",)
     assert index.newest().manifest.quantiser == fresh.manifest.quantiser
+
+
+@pytest.mark.parametrize("name", ["i", "m"])
+def test_changes_are_published_if_the_weights_cannot_be_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for model in ("bm25", "jm"):
+        built(tmp_path / model, ["a b c d"], model=model)
+    mix_indexes([tmp_path / "bm25", tmp_path / "jm"], [0.5, 0.5], tmp_path / "m")
+    path = tmp_path / "bm25" if name == "i" else tmp_path / "m"
+    full, weigh = StorageError("no space left"), Reweighing.__call__
+
+    def failing(again: Reweighing, index: Index, folder: Path, everything: bool) -> bool:
+        if weigh(again, index, folder, everything) and again.model.name == ("bm25" if name == "i" else "jm"):
+            raise full
+        return True
+
+    with termwise.open_writer(path) as writer:
+        monkeypatch.setattr(Reweighing, "__call__", failing)
+        writer.add([Document("n", "e f g")])
+        writer.commit()
+        assert writer.merge_error is full
+        assert len(termwise.open(path).rank("e a")) == 2
+        monkeypatch.setattr(Reweighing, "__call__", weigh)
+        writer.add([Document("o", "a f g")])
+        writer.commit()
+        assert writer.merge_error is None
+        writer.merge()
+    assert len(termwise.open(path).rank("e a")) == 3
+    fresh = termwise.build_index(
+        [Document("d0", "a b c d"), Document("n", "e f g"), Document("o", "a f g")],
+        tmp_path / "fresh",
+        analyzer="whitespace",
+    )
+    assert files(path if name == "i" else path / "bm25") == files(fresh.index.path)
