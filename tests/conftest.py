@@ -31,6 +31,12 @@ settings.load_profile("termwise")
 gc.disable()  # until all tests are collected
 
 
+@pytest.fixture
+def no_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let indexes that are built keep no counts of their terms, as those of earlier versions."""
+    monkeypatch.setattr("termwise.indexing.count_rows._occurrences", lambda counts, rows: None)
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Leave the modules and tests out of later garbage collections, which would take a second each."""
     gc.collect()

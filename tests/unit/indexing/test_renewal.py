@@ -18,20 +18,16 @@ from termwise.index import Index
 from termwise.index.encoder_description import EncoderDescription
 from termwise.index.folder import publish, writer_lock
 from termwise.index.updater import IndexUpdater
-from termwise.indexing import count_rows, renew_index
+from termwise.indexing import renew_index
 from termwise.search import Searcher, verify
+
+pytestmark = pytest.mark.usefixtures("no_counts")
 
 FIRST = [Document("a", "green tea", {"price": 3}), Document("b", "a red pot"), Document("c", "tea for two")]
 LATER = [
     Document("a", "green tea of this year", {"price": 5}),
     Document("d", "a pot of black tea, a cup and a pot"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def no_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let indexes keep no counts of their terms, as those of earlier versions."""
-    monkeypatch.setattr(count_rows, "_occurrences", lambda counts, rows: None)
 
 
 def test_an_index_with_counts_is_weighed_again_without_texts(

@@ -19,7 +19,6 @@ from termwise.errors import EmptyCollectionError, StorageError
 from termwise.fusion import mix_indexes
 from termwise.index import Index, Manifest, verify
 from termwise.index.updater import IndexUpdater
-from termwise.indexing import count_rows
 from termwise.indexing.model_choice import model_of
 from termwise.indexing.reweighing import Reweighing, has_drifted
 from termwise.models import BM25, CountModel, QueryLikelihoodDirichlet, QueryLikelihoodJM
@@ -245,9 +244,10 @@ def test_an_empty_index_is_filled(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
-def test_an_index_without_counts_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_without_counts_stays_as_it_was(
+    tmp_path: Path, no_counts: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As one of an earlier version: its statistics are those of the build until its texts are weighed again."""
-    monkeypatch.setattr(count_rows, "_occurrences", lambda counts, rows: None)
     index = built(tmp_path / "i", ["a b c d"] * 5, store_text=True, model="jm")
     monkeypatch.undo()
     with termwise.open_writer(tmp_path / "i") as writer:
