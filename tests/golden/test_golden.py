@@ -165,7 +165,11 @@ def test_an_index_has_the_first_version_that_can_represent_it() -> None:
 
 def test_the_counts_by_hand() -> None:
     folder = golden.COUNTS.folder
-    assert list(independent.counts(folder)) == [{"list": 3, "merge": 1, "sort": 4}, {"list": 2, "sort": 700}, {}]
+    assert list(independent.counts(folder)) == [
+        {"list": 3, "merge": 1, "sort": 4},
+        {"list": 2, "sort": 700},
+        {},
+    ]
     index = Index.open(folder)
     assert index.counts(np.arange(3)).weights.tolist() == [3, 1, 4, 2, 700]
     assert not any(Index.open(kept.folder).keeps_counts for kept in (golden.IMPACTS, golden.CHANGES))

@@ -299,6 +299,7 @@ def test_float_weights_are_refused_where_numbers_are_whole(tmp_path: Path) -> No
     assert made["documents"] == 1
 
 
+@pytest.mark.usefixtures("no_counts")
 def test_changes_of_json_lines(sources: dict[str, Path], tmp_path: Path) -> None:
     shutil.copytree(sources["bm25"], tmp_path / "index")
     export_index(tmp_path / "index", "jsonl", tmp_path / "out")

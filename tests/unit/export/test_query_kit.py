@@ -143,6 +143,7 @@ def test_real_numbers(tmp_path: Path, javascript: JavaScriptKit) -> None:
 
 
 @pytest.mark.parametrize("model", ["bm25", "dirichlet", "jm"])
+@pytest.mark.usefixtures("no_counts")
 def test_a_changed_index(tmp_path: Path, javascript: JavaScriptKit, model: str) -> None:
     path = tmp_path / "i"
     build_index(documents(), path, model=model, store_text=True)
