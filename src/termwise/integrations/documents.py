@@ -141,9 +141,9 @@ def _filter_for(searcher: Searcher, filter: FilterLike | None) -> FilterLike | N
 
 def _found(searcher: Searcher, ranking: Ranking) -> list[Found]:
     found = []
-    for doc_id, score, attributes, text in searcher.hits(ranking):
-        metadata: dict[str, Any] = record_of(attributes) if RECORD in attributes else attributes
-        found.append(Found(doc_id, text or "", metadata, score, None))
+    for hit in searcher.hits(ranking):
+        metadata: dict[str, Any] = record_of(hit.attributes) if RECORD in hit.attributes else hit.attributes
+        found.append(Found(hit.doc_id, hit.text or "", metadata, hit.score, None))
     return found
 
 
