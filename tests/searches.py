@@ -8,7 +8,7 @@ from typing import Any
 
 from termwise.explain import Explanation
 from termwise.index import Index
-from termwise.records import Ranking, Run
+from termwise.records import Query, Ranking, Run
 from termwise.search import Part, Results, Search, Searcher
 from termwise.weights import TermWeights
 
@@ -64,3 +64,12 @@ def searching(searcher: Searcher, **options: Any) -> Searching:
     made = Searching(searcher, options)
     made.search()
     return made
+
+
+def rank_candidates(searcher: Searcher, query: str | Query, **options: Any) -> Ranking:
+    """Rank the candidates of a mixture, or all matches of an index, without other documents that match by words."""
+    results = searcher.search(Search(query, k=1000, **options))
+    if "candidates" in options or len(searcher.parts) == 1:
+        return results.ranking
+    matches: Any = results.matches(frozenset(results.search.exclude))
+    return results.ranking.top(len(matches.candidates))

@@ -28,9 +28,11 @@ from termwise.cli.search_options import (
     Fuzzy,
     Like,
     LikeFile,
+    Match,
     Must,
     MustNot,
     NoFeedback,
+    OnlyWords,
     Prefix,
     QuerySet,
     RelevanceFile,
@@ -72,6 +74,8 @@ def command(
     condition: Condition = None,
     must: Must = None,
     must_not: MustNot = None,
+    match: Match = None,
+    only_words: OnlyWords = False,
     syntax: Syntax = False,
     sort: Annotated[
         str | None,
@@ -127,6 +131,8 @@ def command(
         filter=condition,
         must=must or (),
         must_not=must_not or (),
+        match=match,
+        only_words=only_words,
         syntax=syntax,
         sort=sort,
         collapse=collapse,
@@ -165,7 +171,7 @@ def command(
     if as_json:
         _print_json_lines(searcher, results, attributes, explanations)
     else:
-        details = [attribute_line(values) for values in attributes]
+        details = _details(results.matching(), attributes)
         print_ranking(ranking, explanations, explain, details, offset)
         _note_found(searcher, results)
     if not lists and not like and not like_file:
@@ -216,6 +222,30 @@ def _note_pieces(explanations: Sequence[Explanation]) -> None:
         note_line(f"{IN_PIECES}: {listed(pieces)}")
 
 
+def _match_note(results: Results) -> str:
+    """Return how many documents match by words, in a mixture or with --match."""
+    level, asked = results.matched, results.search
+    if level is None:
+        return ""
+    if not (matches := results.count()):
+        return (
+            "; none contains enough words of the query"
+            if asked.match
+            else "; none contains a word of the query"
+        )
+    words = {"any": "any word", "most": "most words", "all": "all words"}.get(level, f"{level} of the words")
+    return f"; {matches:,} with {words}"
+
+
+def _details(matching: Sequence[str | None], attributes: Sequence[Mapping[str, AttributeValue]]) -> list[str]:
+    """Return the line below each result: its attributes, and whether it matches by meaning only among others."""
+    lines = [attribute_line(values) for values in attributes] or [""] * len(matching)
+    if "words" not in matching:
+        return lines if attributes else []
+    marks = ["meaning only" if each == "meaning" else "" for each in matching]
+    return [" · ".join(filter(None, both)) for both in zip(marks, lines, strict=True)]
+
+
 def attribute_line(attributes: Mapping[str, AttributeValue]) -> str:
     """Return attributes on one line.
 
@@ -238,15 +268,18 @@ def _note_found(searcher: Searcher, results: Results) -> None:
         documents = counted(searcher.documents, "document")
         if conditions := conditions_text(results):
             documents += f", {conditions}"
-        shown, total = len(results.ranking), _total(results)
+        shown, matches = len(results.ranking), _match_note(results)
+        total = None if matches else _total(results)
         found = counted(shown, "result") if total in (None, shown) else f"{shown:,} of {total:,} matches"
-        note(f"{found} from {documents}{approximate_note(results.windows, results.search)}")
+        note(f"{found} from {documents}{matches}{approximate_note(results.windows, results.search)}")
     for line in filter(None, (suggestion, *reasons[1:])):
         note_line(line)
 
 
 def _total(results: Results) -> int | None:
     """Return the number of matches; None for an approximate search, which does not know it."""
+    if results.matched is not None:
+        return results.count()
     if results.windows is not None:
         return None
     search, shown = results.search, len(results.ranking)
@@ -262,12 +295,14 @@ def _print_json_lines(
     explanations: Sequence[Explanation],
 ) -> None:
     """Print each result, the number of matches, and the suggestions, as JSON."""
-    windows = results.windows
+    windows, matching = results.windows, results.matching()
     for position, hit in enumerate(results.ranking):
         rank = results.search.offset + position + 1
         record: dict[str, Any] = {"rank": rank, "doc_id": hit.doc_id, "score": hit.score}
         if position < results.ranking.pinned:
             record["pinned"] = True
+        if matching[position] is not None:
+            record["matches"] = matching[position]
         if results.search.approximate is not None:
             record["approximate"] = windows
         if attributes:

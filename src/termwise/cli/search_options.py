@@ -48,6 +48,17 @@ MustNot = Annotated[
         "--must-not WORD", "Rank only documents whose text does not contain this word or phrase; repeatable."
     ),
 ]
+Match = Annotated[
+    str | None,
+    option(
+        "--match any|most|all|N%",
+        "Share of the words of the query that a document contains to match by words; most is 75 %.  [default: any; in "
+        "a mixture all, or any if no document contains all]",
+    ),
+]
+OnlyWords = Annotated[
+    bool, flag("--only-words", "Leave out results of a mixture that match by meaning only.")
+]
 Syntax = Annotated[
     bool,
     flag(

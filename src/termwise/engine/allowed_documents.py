@@ -197,7 +197,7 @@ def allowed_for(
     if conditions is None:
         return allowed
     if allowed is None:
-        allowed = AllowedDocuments(_segments(index.segments, np.ones(len(index), dtype=np.bool_)))
+        allowed = documents_at(index, np.ones(len(index), dtype=np.bool_))
     return allowed.limited(conditions)
 
 
@@ -238,7 +238,14 @@ def _columns_at(
 
 def aligned(allowed: AllowedDocuments, index: Index) -> AllowedDocuments:
     """Return the same documents for another index of the same documents, whose segments may end elsewhere."""
-    return AllowedDocuments(_segments(index.segments, allowed.mask), allowed.conditions)
+    return documents_at(index, allowed.mask, allowed.conditions)
+
+
+def documents_at(
+    index: Index, mask: npt.NDArray[np.bool_], conditions: TextConditions | None = None
+) -> AllowedDocuments:
+    """Return the documents of an index that a mask by position marks."""
+    return AllowedDocuments(_segments(index.segments, mask), conditions)
 
 
 def _segments(segments: Iterable[Segment], chosen: npt.NDArray[np.bool_]) -> tuple[AllowedRows, ...]:

@@ -129,6 +129,19 @@ def no_whole_words(fuzzy: bool, prefix: bool, facts: Sequence[tuple[str, object]
     )
 
 
+def no_words(match: str | None, only_words: bool, facts: Sequence[tuple[str, object]]) -> ParameterError:
+    """Return the error for conditions on the words of a query where documents match by vectors alone."""
+    given = {"match": match, "only_words": only_words}
+    return ParameterError(
+        "documents match by their words only in an index with postings; this one has vectors",
+        facts=[*facts, *((name, value) for name, value in given.items() if value)],
+        fixes=[
+            *(Fix.omit(name) for name, value in given.items() if value),
+            "search an index of bm25, or a mixture with one",
+        ],
+    )
+
+
 def added_terms(encoder: QueryEncoder, query: str) -> AddedTerms:
     """Return the terms that an encoder adds to a query for mistyped or unfinished words, and synonyms."""
     if not isinstance(encoder, WeightedQueryEncoder):

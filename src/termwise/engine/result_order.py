@@ -93,12 +93,14 @@ class ResultOrder:
         query_id: str,
         names: Mapping[int, str] | None = None,
         pinned: RankedOrdinals | None = None,
+        by_words: Callable[[Ordinals], npt.NDArray[np.bool_]] | None = None,
     ) -> Ranking:
         """Return the first `k` results of a search; `best` finds the best documents by score.
 
         `names` are the identifiers of documents by position, if they are known; those of the index are read otherwise.
+        `by_words` tells which documents are sorted; the others follow in the order of their scores. By default all are.
         """
-        first = self._sorted(index, best) if self.keys else best
+        first = self._sorted(index, best, by_words) if self.keys else best
         if pinned is not None:
             first = _after(pinned, first)
         ordinals, scores = first(k) if self.collapse is None else self._collapsed(index, first, k)
@@ -109,11 +111,16 @@ class ResultOrder:
         first_results = 0 if pinned is None else int(np.isin(ordinals, pinned[0]).sum())
         return Ranking(tuple(doc_ids), scores, query_id, sorted_by, first_results)
 
-    def _sorted(self, index: Index, best: Best) -> Best:
+    def _sorted(
+        self, index: Index, best: Best, by_words: Callable[[Ordinals], npt.NDArray[np.bool_]] | None
+    ) -> Best:
         ordinals, scores = best(max(1, len(index)))
+        sorted_ones = np.ones(len(ordinals), dtype=np.bool_) if by_words is None else by_words(ordinals)
+        matching, others = np.flatnonzero(sorted_ones), np.flatnonzero(~sorted_ones)
 
         def first(k: int) -> RankedOrdinals:
-            places = self._first_places(index, ordinals, scores, k)
+            places = matching[self._first_places(index, ordinals[matching], scores[matching], k)]
+            places = np.concatenate([places, others[: k - len(places)]])
             return ordinals[places], scores[places]
 
         return first

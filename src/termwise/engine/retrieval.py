@@ -14,6 +14,7 @@ from termwise.budget import spend
 from termwise.engine.allowed_documents import AllowedDocuments, AllowedRows
 from termwise.engine.dense_retrieval import best_by_vectors, score_by_vectors, without_infinity
 from termwise.engine.query_vector import QueryVector
+from termwise.engine.text_conditions import documents_with
 from termwise.errors import CorruptIndexError, DuplicateIdError, UnknownIdError
 from termwise.index import Index
 from termwise.index.container import corrupt
@@ -157,16 +158,11 @@ def documents_in_order(
     allowed: AllowedDocuments | None,
 ) -> npt.NDArray[np.int64]:
     """Return the documents with a posting of one of the terms, or all, in the order of the index, without scores."""
-    spend(len(index))
     ordinals = index.chunks.starts
-    if terms is not None and len(ordinals):
-        mask = np.zeros(len(index), dtype=np.bool_)
-        for first, segment in zip(index.segments.firsts, index.segments, strict=True):
-            present = np.zeros(segment.documents, dtype=np.bool_)
-            for place in segment.places_of_terms(terms)[0].tolist():
-                present[segment.rows_with(place)] = True
-            mask[first : first + len(segment)] = segment.live_part(present)
-        ordinals = ordinals[np.logical_or.reduceat(mask, ordinals) if index.manifest.chunk else mask]
+    if terms is None:
+        spend(len(index))
+    else:
+        ordinals = ordinals[documents_with(index, terms)[ordinals]]
     if len(left_out):
         ordinals = ordinals[~np.isin(ordinals, left_out)]
     return ordinals if allowed is None else ordinals[allowed.allow(ordinals)]

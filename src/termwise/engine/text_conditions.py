@@ -218,21 +218,25 @@ class TextReader:
 
     def _with_token(self, token: str) -> npt.NDArray[np.bool_]:
         """Return which documents have a posting of a token, by position; of chunks, all or none."""
-        spend(len(self.index))
-        mask = np.zeros(len(self.index), dtype=np.bool_)
         number = self.index.vocabulary.number(token)
-        if number is None:
-            return mask
-        for first, segment in zip(self.index.segments.firsts, self.index.segments, strict=True):
-            places, _ = segment.places_of_terms(np.array([number], dtype=np.int32))
-            if len(places):
-                present = np.zeros(segment.documents, dtype=np.bool_)
-                present[segment.rows_with(int(places[0]))] = True
-                mask[first : first + len(segment)] = segment.live_part(present)
-        if self.index.manifest.chunk and mask.any():
-            starts = self.index.chunks.starts
-            mask = np.repeat(np.logical_or.reduceat(mask, starts), self.index.chunks.counts(starts))
-        return mask
+        return documents_with(self.index, np.array([] if number is None else [number], dtype=np.int32))
+
+
+def documents_with(index: Index, terms: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+    """Return which documents have a posting of one of some terms, ascending, by position; of chunks, all or none."""
+    spend(len(index))
+    mask = np.zeros(len(index), dtype=np.bool_)
+    for first, segment in zip(index.segments.firsts, index.segments, strict=True):
+        places = segment.places_of_terms(terms)[0].tolist()
+        if places:
+            present = np.zeros(segment.documents, dtype=np.bool_)
+            for place in places:
+                present[segment.rows_with(place)] = True
+            mask[first : first + len(segment)] = segment.live_part(present)
+    if index.manifest.chunk and mask.any():
+        starts = index.chunks.starts
+        mask = np.repeat(np.logical_or.reduceat(mask, starts), index.chunks.counts(starts))
+    return mask
 
 
 @dataclass(frozen=True, eq=False)

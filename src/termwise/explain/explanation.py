@@ -131,6 +131,9 @@ class MixturePart:
         Part of `score` that all documents have for this query.
     unknown : tuple of (int, int)
         Positions of query tokens that are not in the index of the part.
+    reason : str
+        Why the weight is not that of the mixture: the identifiers in the query, see `termwise.search.part_weights`.
+        Empty if it is.
     """
 
     name: str
@@ -140,6 +143,7 @@ class MixturePart:
     deviation: float
     constant: float = 0.0
     unknown: tuple[Span, ...] = ()
+    reason: str = ""
 
     @property
     def scale(self) -> float:

@@ -307,6 +307,8 @@ def part_line(part: MixturePart) -> str:
     '0.3 × (5.0000 - 4.0000) / 2.0000 = 0.1500'
     >>> part_line(MixturePart("bm25", 0.3, 0.0, 0.0, 1.0))
     '0: all candidates have the same score'
+    >>> part_line(MixturePart("bm25", 1.0, 5.0, 4.0, 2.0, reason="not 0.3: AB-1 is an identifier"))
+    '1 × (5.0000 - 4.0000) / 2.0000 = 0.5000 (weight not 0.3: AB-1 is an identifier)'
     """
     if part.score == part.mean and part.deviation == 1:
         return "0: all candidates have the same score"
@@ -315,7 +317,8 @@ def part_line(part: MixturePart) -> str:
     if part.mean < 0:
         mean = f"({mean})"
     total = number((part.score - part.mean) * part.scale, 4)
-    return f"{part.weight:g} × ({score} - {mean}) / {deviation} = {total}"
+    reason = f" (weight {legible_line(part.reason)})" if part.reason else ""
+    return f"{part.weight:.4g} × ({score} - {mean}) / {deviation} = {total}{reason}"
 
 
 def shift_product(part: MixturePart) -> str:

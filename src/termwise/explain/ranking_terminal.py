@@ -61,7 +61,7 @@ def ranking_lines(
     explain : bool, optional
         Also write each explained score as a sum.
     details : sequence of str, optional
-        A line for each document, printed below it.
+        A line for each document, printed below it unless it is empty.
     offset : int, optional
         Number of results before these; the first rank is the next number.
 
@@ -150,7 +150,7 @@ def _ranking_lines(
         )
         yield from head.folded(columns)
         below: list[StyledLine] = []
-        if position < len(details):
+        if position < len(details) and details[position]:
             below.append(StyledLine((legible_line(details[position]), "dim")))
         if position < len(explanations):
             below += _below(explanations[position], room, plain, explain)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from termwise.records import AttributeValue, Ranking
 from termwise.search.backend import Backend, find_documents
 from termwise.validation import check, check_names
+
+Matching = Literal["words", "meaning"]
+"""Whether a result contains enough words of the query, or was found by vectors or expansions alone."""
 
 
 class Hit(NamedTuple):
@@ -23,6 +26,8 @@ class Hit(NamedTuple):
         None if the index stores no texts, or they were not asked for.
     pinned : bool
         Whether a rule for the query has put the document before others.
+    matches : {"words", "meaning"} or None
+        What the document matches, see `Results.matching`; None if the ranking alone is known.
     """
 
     doc_id: str
@@ -30,6 +35,7 @@ class Hit(NamedTuple):
     attributes: dict[str, AttributeValue]
     text: str | None
     pinned: bool = False
+    matches: Matching | None = None
 
 
 def hits_of(backend: Backend, ranking: Ranking, show: Sequence[str] | None, texts: bool) -> list[Hit]:

@@ -3,7 +3,9 @@
 For a query, each part finds its first `depth` documents. These are the candidates; every part scores every candidate.
 The scores of each part are normalised over the candidates, and the normalised scores are added:
 
-    score(q, d) = sum over parts i of  weight_i * (score_i(q, d) - mean_i) / deviation_i
+    score(q, d) = sum over parts i of  weight_i(q) * (score_i(q, d) - mean_i) / deviation_i
+
+The weights are those of the mixture, unless the query has an identifier; see `termwise.search.part_weights`.
 
 Mean and population standard deviation are those of the scores of the part over the candidates. If all candidates have
 the same score in a part, for example because it knows no word of the query, the deviation is taken as 1, and the part
@@ -25,7 +27,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, final
@@ -36,7 +38,7 @@ import numpy.typing as npt
 from termwise.engine.allowed_documents import AllowedDocuments, aligned
 from termwise.engine.feedback import Feedback, moved_query
 from termwise.engine.query_encoder import QueryEncoder
-from termwise.engine.query_settings import no_whole_words
+from termwise.engine.query_settings import no_whole_words, no_words
 from termwise.engine.query_vector import QueryVector
 from termwise.engine.retrieval import RankedOrdinals, Scored, VectorScan, first_stage, score_documents
 from termwise.engine.similar_terms import SimilarTerms
@@ -63,6 +65,7 @@ from termwise.search.mixture_folder import (
     is_part_name,
     part_index,
 )
+from termwise.search.part_weights import PartWeights, part_weights
 from termwise.search.parts import Allowed, EncodedQuery, Floats, Ordinals, Part, PartEncoding
 from termwise.search.request import Search
 from termwise.search.single_index import SingleIndex
@@ -71,6 +74,7 @@ from termwise.validation import check, is_finite_number, is_integer
 
 if TYPE_CHECKING:
     from termwise.engine.boosts import Boost, IndexBoosts
+    from termwise.engine.word_matches import WordMatches
     from termwise.explain.explanation import Explanation
 
 _NOTHING = (np.empty(0, dtype=np.int64), np.empty(0))
@@ -245,6 +249,17 @@ class Mixture:
         return next(part.backend for part in self.parts if part.index is self.text_reader.index)
 
     @property
+    def word_part(self) -> int | None:
+        """Place of the part whose postings decide which documents match by words; None if all parts have vectors.
+
+        It is the first one whose terms are the words of the texts, or else the first one with postings.
+        """
+        with_postings = [place for place, part in enumerate(self.parts) if part.index.term_vectors is None]
+        words = self.text_reader.index
+        of_words = (place for place in with_postings if self.parts[place].index is words)
+        return next(of_words, with_postings[0] if with_postings else None)
+
+    @property
     def suggesting(self) -> SingleIndex:
         """First part whose terms are whole words, or the first part."""
         return _of_whole_words(self.parts) or self.parts[0].backend
@@ -261,6 +276,8 @@ class Mixture:
         whole = _of_whole_words(self.parts)
         if (search.fuzzy or search.prefix) and whole is None:
             raise no_whole_words(search.fuzzy, search.prefix, facts)
+        if (search.match is not None or search.only_words) and self.word_part is None:
+            raise no_words(search.match, search.only_words, facts)
         with_vectors = [part.index.term_vectors is not None for part in self.parts]
         scanned = [has and part.retrieves for has, part in zip(with_vectors, self.parts, strict=True)]
         if search.approximate is not None and not any(scanned):
@@ -300,7 +317,9 @@ class Mixture:
         indexes = (part.index for part in self.parts)
         return tuple(found if index is self.attribute_index else aligned(found, index) for index in indexes)
 
-    def match(self, query: EncodedQuery, left_out: Ordinals, allowed: Allowed) -> MixtureMatches:
+    def match(
+        self, query: EncodedQuery, left_out: Ordinals, allowed: Allowed, search: Search
+    ) -> MixtureMatches:
         """Find the candidates of a query and score them."""
         of_parts = [None] * len(self.parts) if allowed is None else allowed
         scans = [
@@ -334,7 +353,20 @@ class Mixture:
                 kept = None if scan is None else scan.score
                 scores[others], matched[others] = score_documents(part.index, vector, union[others], kept)
             by_part.append(_normalised(vector, scores, matched))
-        matches = MixtureMatches(self, query, union, self.total(by_part), tuple(n for _, n in by_part))
+        place = self.word_part
+        weights = part_weights(self.parts, place, query.text)
+        matches = MixtureMatches(
+            self,
+            query,
+            union,
+            self.total(by_part, weights.weights),
+            tuple(n for _, n in by_part),
+            weights,
+            search,
+            left_out,
+            None if place is None else of_parts[place],
+            place is not None and self.parts[place].retrieves and len(firsts[place][0]) < self.depth,
+        )
         return matches if self.feedback is None else self._with_feedback(matches, by_part)
 
     def _with_feedback(
@@ -356,15 +388,19 @@ class Mixture:
         if all(new is old for new, old in zip(vectors, query.vectors, strict=True)):
             return matches
         moved_queries = replace(query, vectors=tuple(vectors))
-        return MixtureMatches(
-            self, moved_queries, candidates, self.total(scored), tuple(n for _, n in scored)
+        return replace(
+            matches,
+            query=moved_queries,
+            totals=self.total(scored, matches.weights.weights),
+            normalisations=tuple(n for _, n in scored),
         )
 
-    def total(self, by_part: Sequence[tuple[Floats, Normalisation]]) -> Floats:
+    @staticmethod
+    def total(by_part: Sequence[tuple[Floats, Normalisation]], weights: Sequence[float]) -> Floats:
         """Return the weighted sum of the normalised scores of all parts."""
         total = np.zeros(len(by_part[0][0]))
-        for part, (scores, scale) in zip(self.parts, by_part, strict=True):
-            total += part.weight / scale.deviation * (scores - scale.mean)
+        for weight, (scores, scale) in zip(weights, by_part, strict=True):
+            total += weight / scale.deviation * (scores - scale.mean)
         return total
 
     def windows_for(self, parts: Sequence[PartEncoding], k: int) -> int | None:
@@ -414,6 +450,16 @@ class MixtureMatches:
         Scores of the mixture.
     normalisations : tuple of Normalisation
         One for each part.
+    weights : PartWeights
+        Weights of the parts for this query.
+    search : Search
+        The request, for `Search.match` and `Search.only_words`.
+    left_out : ndarray of int64
+        Positions of documents that are no results.
+    allowed : AllowedDocuments or None
+        Documents that conditions allow, in the part that decides which documents match by words.
+    has_all : bool
+        Whether all documents with a word of the query are candidates.
     """
 
     mixture: Mixture
@@ -421,21 +467,72 @@ class MixtureMatches:
     candidates: Ordinals
     totals: Floats
     normalisations: tuple[Normalisation, ...]
+    weights: PartWeights
+    search: Search
+    left_out: Ordinals
+    allowed: AllowedDocuments | None
+    has_all: bool
+    _words: list[WordMatches] = field(default_factory=list)  # once they are known
+
+    @property
+    def words(self) -> WordMatches | None:
+        """Documents that match by words; None if all parts have vectors."""
+        place = self.mixture.word_part
+        if place is None:
+            return None
+        if not self._words:
+            found = self.query.word_matches(place, self.search.match, self.left_out, self.allowed)
+            self._words.append(found)
+        return self._words[0]
+
+    @property
+    def level(self) -> str | None:
+        """Share of the words of the query that documents contain that match by words."""
+        return None if self.words is None else self.words.level
+
+    def by_words(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
+        """Return which results match by words."""
+        return np.zeros(len(ordinals), dtype=np.bool_) if self.words is None else self.words.mask[ordinals]
 
     def ordinals(self) -> Ordinals:
-        """Return the positions of the candidates, in the order of the index."""
-        return self.candidates
+        """Return the positions of the documents that match by words, or without a part with postings, the candidates.
+
+        They are in the order of the index.
+        """
+        words = self.words
+        return self.candidates if words is None else words.ordinals(self.mixture.index)
+
+    def _ranked_candidates(self) -> tuple[Ordinals, Floats]:
+        """Return the candidates that can be results, in the order of the index, and their scores."""
+        if not self.search.only_words:
+            return self.candidates, self.totals
+        kept = self.by_words(self.candidates)
+        return self.candidates[kept], self.totals[kept]
+
+    def _others(self) -> Ordinals:
+        """Return the documents that match by words and are no candidates, in the order of the index."""
+        if self.has_all or self.words is None:
+            return _NOTHING[0]
+        return np.setdiff1d(self.ordinals(), self.candidates, assume_unique=True)
+
+    @property
+    def size(self) -> int:
+        """Number of results."""
+        return len(self._ranked_candidates()[0]) + len(self._others())
 
     def best(self, k: int) -> RankedOrdinals:
-        """Return the best candidates; ties in the order of the input."""
-        scores = self.totals
-        if k < len(scores):
-            least = np.partition(scores, len(scores) - k)[len(scores) - k]
-            kept = np.flatnonzero(scores >= least)
-            order = kept[np.argsort(-scores[kept], kind="stable")[:k]]
-        else:
-            order = np.argsort(-scores, kind="stable")
-        return self.candidates[order], scores[order]
+        """Return the best candidates, and after all of them the other documents that match by words.
+
+        Both are in the order of their scores, and ties in the order of the input. The score of a document that is no
+        candidate is that of the last candidate at most.
+        """
+        candidates, scores = self._ranked_candidates()
+        ordinals, totals = _first(candidates, scores, k)
+        if k <= len(candidates) or not len(others := self._others()):
+            return ordinals, totals
+        most = totals[-1] if len(totals) else np.inf
+        more = _first(others, np.minimum(self.scores(others)[0], most), k - len(candidates))
+        return np.concatenate([ordinals, more[0]]), np.concatenate([totals, more[1]])
 
     def scores(self, ordinals: Ordinals) -> Scored:
         """Return the scores of any documents, on the scale of the candidates."""
@@ -453,11 +550,11 @@ class MixtureMatches:
 
     def _total(self, by_part: Sequence[Floats]) -> Floats:
         """Return the weighted sum of the scores in each part, on the scale of the candidates."""
-        return self.mixture.total(list(zip(by_part, self.normalisations, strict=True)))
+        return self.mixture.total(list(zip(by_part, self.normalisations, strict=True)), self.weights.weights)
 
     def is_ranked(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
-        """Return whether each document is a candidate."""
-        return np.isin(ordinals, self.candidates)
+        """Return whether each document is a result."""
+        return np.isin(ordinals, self._ranked_candidates()[0]) | np.isin(ordinals, self._others())
 
     def explain(self, doc_ids: Sequence[str], ordinals: Ordinals, centred: bool) -> list[Explanation]:
         """Explain the score of each document as a sum over the terms of all parts; see `Results.explain`."""
@@ -471,8 +568,10 @@ class MixtureMatches:
         ]
         part_scores = self.part_scores(ordinals)
         of_parts = [
-            (part.name, part.weight, scale.mean, scale.deviation)
-            for part, scale in zip(mixture.parts, self.normalisations, strict=True)
+            (part.name, weight, scale.mean, scale.deviation)
+            for part, weight, scale in zip(
+                mixture.parts, self.weights.weights, self.normalisations, strict=True
+            )
         ]
         explanations = [
             mixed_explanation(
@@ -484,6 +583,18 @@ class MixtureMatches:
             )
             for position, score in enumerate(self._total(part_scores).tolist())
         ]
+        if self.weights.identifiers:
+            reasons = self.weights.reasons(mixture.parts)
+            explanations = [
+                replace(
+                    explanation,
+                    parts=tuple(
+                        replace(part, reason=reason)
+                        for part, reason in zip(explanation.parts, reasons, strict=True)
+                    ),
+                )
+                for explanation in explanations
+            ]
         return self._centred(explanations) if centred else explanations
 
     def _centred(self, explanations: Sequence[Explanation]) -> list[Explanation]:
@@ -498,6 +609,17 @@ class MixtureMatches:
                 of_terms = mean_weights(part.index, vector, self.candidates)
                 means[part.name] = {**of_terms, NO_TEXT: scale.filled}
         return [centred_explanation(explanation, means) for explanation in explanations]
+
+
+def _first(ordinals: Ordinals, scores: Floats, k: int) -> RankedOrdinals:
+    """Return the documents with the largest scores, the first ones of equal ones."""
+    if k < len(scores):
+        least = np.partition(scores, len(scores) - k)[len(scores) - k]
+        kept = np.flatnonzero(scores >= least)
+        order = kept[np.argsort(-scores[kept], kind="stable")[:k]]
+    else:
+        order = np.argsort(-scores, kind="stable")
+    return ordinals[order], scores[order]
 
 
 def _normalised(

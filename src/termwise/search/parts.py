@@ -17,6 +17,7 @@ from termwise.index import Index
 
 if TYPE_CHECKING:
     from termwise.engine.graph_retrieval import ApproximateRetrieval
+    from termwise.engine.word_matches import WordMatches
     from termwise.search.single_index import SingleIndex
 
 Ordinals = npt.NDArray[np.int64]
@@ -103,3 +104,20 @@ class EncodedQuery:
     text: str
     parts: tuple[PartEncoding, ...]
     vectors: tuple[QueryVector, ...]
+
+    def word_matches(
+        self, place: int, match: str | None, left_out: Ordinals, allowed: AllowedDocuments | None
+    ) -> WordMatches:
+        """Find the documents that match by the words of one part; see `termwise.engine.word_matches`."""
+        from termwise.engine.word_matches import word_matches
+
+        part = self.parts[place]
+        return word_matches(
+            part.index,
+            part.encoder,
+            self.vectors[place],
+            self.text,
+            match,
+            left_out=left_out,
+            allowed=allowed,
+        )

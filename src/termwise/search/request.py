@@ -74,14 +74,22 @@ class Search:
         of the first part whose terms are the words of the texts) splits each string into tokens; a text contains it if
         it has these tokens in sequence, see `termwise.engine.text_conditions`. They limit the results as a filter does,
         and are no part of the query.
+    match : str, optional
+        Share of the distinct words of the query that a document contains if it matches by words: ``any``, ``most``
+        (75 %), ``all``, or a per cent such as ``60%``. The number of words is rounded down, but at least 1. By default,
+        ``any`` in an index; in a mixture ``all``, or ``any`` if no document that the conditions allow contains all. See
+        `termwise.engine.word_matches`.
+    only_words : bool, optional
+        In a mixture, leave out results that match by meaning only.
     syntax : bool, optional
         Read operators in the query, see `termwise.search.query_syntax`.
     sort : str or sequence of str, optional
         Attributes to sort by, the most important one first: ``price``, ``-price`` for the largest values first, or
         several, such as ``"-rating,price"`` or ``["-rating", "price"]``; ``_score`` stands for the score, the largest
         first. The results are the first `k` of all documents that match the query, not of the best ones. Documents with
-        equal values are in the order of their scores, and those without a value are last, for each attribute. By
-        default, the order is that of the scores.
+        equal values are in the order of their scores, and those without a value are last, for each attribute. In a
+        mixture, documents that match by words are sorted, and those that match by meaning only follow in the order of
+        their scores. By default, the order is that of the scores.
     collapse : str, optional
         Attribute of which each value has at most `collapse_size` results: the first ones in the order of the results.
         There are `k` results if so many documents remain. Documents without a value are all results.
@@ -140,6 +148,8 @@ class Search:
     filter: FilterLike | None = None
     must: Words = _NONE
     must_not: Words = _NONE
+    match: str | None = None
+    only_words: bool = False
     syntax: bool = False
     sort: str | Sequence[str] | None = None
     collapse: str | None = None
@@ -193,9 +203,14 @@ class Search:
             self._set(sort=tuple(self.sort))
         if self.exclude is not _NONE:
             self._set(exclude=ExcludedDocuments.of({"": self.exclude}).for_query("") or _NONE)
-        for name in ("syntax", "multi_select", "fuzzy", "prefix"):
+        for name in ("syntax", "multi_select", "fuzzy", "prefix", "only_words"):
             if getattr(self, name) is not False:
                 check_flag(name, getattr(self, name))
+        if self.match is not None:
+            from termwise.engine.word_matches import per_cent
+
+            holds = isinstance(self.match, str) and per_cent(self.match) is not None
+            check("match", self.match, holds, "any, most, all, or a whole per cent from 1% to 100%")
         if self.feedback is not True:
             check_flag("feedback", self.feedback)
         if self.collapse is None and self.collapse_size != 1:
@@ -246,8 +261,9 @@ class Search:
         for_queries += ["candidates"] if self.candidates is not None else []
         if by_example and for_queries:
             raise _not_together(for_queries, given)
-        if self.candidates is not None and (self.facets or self.ranges):
-            raise _not_together(["candidates"], ["facets" if self.facets else "ranges"])
+        others = [name for name in ("facets", "ranges", "match", "only_words") if getattr(self, name)]
+        if self.candidates is not None and others:
+            raise _not_together(["candidates"], others)
         if self.weights is not None:
             others = [name for name in ("syntax", "fuzzy", "prefix") if getattr(self, name)]
             others += given if by_example else []

@@ -20,7 +20,7 @@ from termwise.errors import ParameterError
 from termwise.fixes import Code, Fix
 from termwise.records import Query, Ranking
 from termwise.search.backend import Backend, Matches, find_documents
-from termwise.search.hits import Hit, hits_of
+from termwise.search.hits import Hit, Matching, hits_of
 from termwise.search.parts import EncodedQuery, Floats, Ordinals, PartEncoding
 from termwise.search.request import MOST_RESULTS, Search
 from termwise.search.single_index import IndexMatches, SingleIndex
@@ -172,7 +172,7 @@ class Results:
 
     def _rank(self, exclude: frozenset[str], k: int) -> Ranking:
         """Return the first `k` results without the excluded documents."""
-        names = None
+        names = by_words = None
         if self._candidates is not None:
             best, names = self._best_candidates(exclude, self._candidates)
         elif self._lists:
@@ -182,6 +182,8 @@ class Results:
             best = _in_order(listed[order], scores[order])
         else:
             best = self.matches(exclude).best
+            if self.search.sort is not None and self._unboosted(exclude).level is not None:
+                by_words = self._unboosted(exclude).by_words
         ordinals, pinned = self._pinned(), None
         if ordinals is not None and names is not None:
             scores_of = dict(zip(*(values.tolist() for values in best(len(names))), strict=True))
@@ -189,7 +191,7 @@ class Results:
         elif ordinals is not None:
             pinned = ordinals, self.matches(exclude).scores(ordinals)[0]
         index = self._backend.attribute_index
-        return self._order.ranking(index, best, k, self._query_id, names, pinned)
+        return self._order.ranking(index, best, k, self._query_id, names, pinned, by_words)
 
     def _pinned(self) -> Ordinals | None:
         """Return the positions of pinned documents that are results; None if there are none."""
@@ -224,7 +226,7 @@ class Results:
         """Return the documents that match the query, without the excluded ones; those of the last call are kept."""
         if self._matched is None or self._matched[0] != exclude:
             left_out = self._positions(exclude)
-            self._matched = exclude, self._backend.match(self.query, left_out, self._allowed)
+            self._matched = exclude, self._backend.match(self.query, left_out, self._allowed, self.search)
         return self._matched[1]
 
     def _positions(self, doc_ids: Collection[str]) -> Ordinals:
@@ -261,17 +263,40 @@ class Results:
         k = search.k + search.offset if search.sort is None else max(1, len(self._backend.index))
         return self._backend.windows_for(self._encodings, k)
 
+    @property
+    def matched(self) -> str | None:
+        """Share of the words of the query that documents contain that match by words; see `Search.match`.
+
+        None without a query, for candidates, where documents match by vectors alone, and in an index without
+        `Search.match`, where any word is enough.
+        """
+        if self._lists or self.search.candidates is not None or not (self._is_mixture or self.search.match):
+            return None
+        return self._all_matches.level
+
     def count(self) -> int:
         """Return the number of matches, or of candidates that fulfil the conditions.
 
-        In an index, the documents that share a term with the query match it, and with vectors all documents with a
-        vector. In a mixture, its candidates do. Pinned documents count as matches. Without a query, all documents that
-        fulfil the conditions match.
+        In an index, the documents that share a term with the query match it, or those with enough of its words, see
+        `Search.match`; and with vectors, all documents with a vector. In a mixture, the documents that match by words
+        do, and if all of its parts have vectors, its candidates. Pinned documents count as matches. Without a query,
+        all documents that fulfil the conditions match.
         """
         if self.search.candidates is not None:
             best, _ = self._best_candidates(self._exclude, self.search.candidates)
             return len(best(len(self.search.candidates))[0])
-        return len(self._all_matches())
+        return len(self._matching())
+
+    @property
+    def _is_mixture(self) -> bool:
+        return not isinstance(self._backend, SingleIndex)
+
+    def length(self) -> int:
+        """Return the number of results that paging reaches without collapsing: in a mixture, not all of them match."""
+        if self._lists or self.search.candidates is not None or not self._is_mixture:
+            return self.count()
+        matches, pinned = self._all_matches, self._pinned()
+        return matches.size + (0 if pinned is None else int((~matches.is_ranked(pinned)).sum()))
 
     def facets(self) -> dict[str, list[ValueCount]]:
         """Count the values of `Search.facets` and the ranges of `Search.ranges` over all matches.
@@ -305,7 +330,7 @@ class Results:
         {'price': [ValueCount(value='to 10', documents=1), ValueCount(value='from 10', documents=1)]}
         """
         search, index = self.search, self._backend.attribute_index
-        counts = facets_at(index, self._all_matches(), search.facets, search.ranges, search.facet_values)
+        counts = facets_at(index, self._matching(), search.facets, search.ranges, search.facet_values)
         if search.multi_select and self.filter is not None:
             from termwise.filters import as_filter
 
@@ -372,16 +397,21 @@ class Results:
         index.schema.check_name(attribute)
         candidates = self.search.candidates
         if candidates is None:
-            return statistics_at(index, self._all_matches(), attribute)
+            return statistics_at(index, self._matching(), attribute)
         best, _ = self._best_candidates(self._exclude, candidates)
         return statistics_at(index, best(len(candidates))[0], attribute)
 
-    def _all_matches(self) -> Ordinals:
+    def _matching(self) -> Ordinals:
         if self._lists:
             return self._listed(self._exclude)
-        exclude = self._exclude if self.search.like_text is None else frozenset(self._with_same_text_of_all)
-        matches, pinned = self.matches(exclude).ordinals(), self._pinned()
+        matches, pinned = self._all_matches.ordinals(), self._pinned()
         return matches if pinned is None else np.union1d(matches, pinned)
+
+    @property
+    def _all_matches(self) -> IndexMatches | MixtureMatches:
+        return self._unboosted(
+            self._exclude if self.search.like_text is None else frozenset(self._with_same_text_of_all)
+        )
 
     def _listed(self, exclude: frozenset[str]) -> Ordinals:
         left_out, allowed = self._positions(exclude), self._allowed_documents
@@ -446,8 +476,30 @@ class Results:
         ]
 
     def hits(self, *, show: Sequence[str] | None = None, texts: bool = True) -> list[Hit]:
-        """Return the results with attributes and texts; see `Searcher.hits`."""
-        return hits_of(self._backend, self.ranking, show, texts)
+        """Return the results with attributes and texts, and what they match; see `Searcher.hits`."""
+        hits = hits_of(self._backend, self.ranking, show, texts)
+        return [hit._replace(matches=each) for hit, each in zip(hits, self.matching(), strict=True)]
+
+    def matching(self) -> list[Matching | None]:
+        """Return for each document of the ranking whether it matches by words, see `Search.match`, or by meaning only.
+
+        None without a query, for candidates, and in an index, where all results match alike.
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> from termwise.search import Search
+        >>> tea = [termwise.Document("a", "green tea"), termwise.Document("b", "a pot of tea")]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     searcher = termwise.build_index(tea, folder, model="instant")
+        ...     results = searcher.search(Search("pot"))
+        ...     results.ranking.doc_ids, results.matching(), results.count(), results.matched
+        (('b', 'a'), ['words', 'meaning'], 1, 'all')
+        """
+        if self._lists or self.search.candidates is not None or not self._is_mixture:
+            return [None] * len(self.ranking)
+        by_words = self._all_matches.by_words(self._positions(self.ranking.doc_ids))
+        return ["words" if each else "meaning" for each in by_words.tolist()]
 
     def snippets(
         self, doc_ids: Sequence[str] | None = None, *, length: int = 200, field: str | None = None

@@ -12,7 +12,13 @@ import numpy.typing as npt
 
 from termwise.engine.allowed_documents import AllowedDocuments
 from termwise.engine.query_encoder import ExplicitWeights, QueryEncoder, query_encoder_of
-from termwise.engine.query_settings import DEFAULT, WeightedQueryEncoder, check_settings, no_whole_words
+from termwise.engine.query_settings import (
+    DEFAULT,
+    WeightedQueryEncoder,
+    check_settings,
+    no_whole_words,
+    no_words,
+)
 from termwise.engine.result_order import Best
 from termwise.engine.retrieval import RankedOrdinals, Scored, documents_in_order, first_stage, score_documents
 from termwise.engine.text_conditions import TextReader
@@ -135,6 +141,8 @@ class SingleIndex:
         if (search.fuzzy or search.prefix) and self.similar_terms is None:
             facts = [("index", self.path), ("analyzer", self.encoder.analyzer.spec.name)]
             raise no_whole_words(search.fuzzy, search.prefix, facts)
+        if (search.match is not None or search.only_words) and self.index.term_vectors is not None:
+            raise no_words(search.match, search.only_words, [("index", self.path)])
         encoder: QueryEncoder
         if search.weights is None:
             encoder = self.weighted_encoder(search, example)
@@ -188,12 +196,17 @@ class SingleIndex:
         """Return documents of `attribute_index` for each part."""
         return None if found is None else (found,)
 
-    def match(self, query: EncodedQuery, left_out: Ordinals, allowed: Allowed) -> IndexMatches:
+    def match(
+        self, query: EncodedQuery, left_out: Ordinals, allowed: Allowed, search: Search
+    ) -> IndexMatches:
         """Return the documents that match a query, among those that are allowed and not left out."""
         (part,), (vector,) = query.parts, query.vectors
         among = None if allowed is None else allowed[0]
+        if search.match is not None:
+            among = query.word_matches(0, search.match, left_out, among).as_allowed(self.index)
         best = partial(first_stage, self.index, vector, left_out=left_out, allowed=among, search=part.search)
-        return IndexMatches(self.index, query, left_out, among, best)
+        level = None if vector.vector is not None else search.match or "any"
+        return IndexMatches(self.index, query, left_out, among, best, level)
 
     def windows_for(self, parts: Sequence[PartEncoding], k: int) -> int | None:
         """Return how many windows a search for `k` results takes from a graph, or more; None if it is exact."""
@@ -215,6 +228,8 @@ class IndexMatches:
     allowed : AllowedDocuments or None
     best : callable
         Returns the best matches by score, of a given number.
+    level : str or None
+        Share of the words of the query that the documents contain, see `Search.match`; None in an index with vectors.
     """
 
     index: Index
@@ -222,6 +237,11 @@ class IndexMatches:
     left_out: Ordinals
     allowed: AllowedDocuments | None
     best: Best
+    level: str | None
+
+    def by_words(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
+        """Return which results match by their words: all, or in an index with vectors none."""
+        return np.full(len(ordinals), self.level is not None)
 
     def ordinals(self) -> Ordinals:
         """Return the positions of all matches, in the order of the index."""

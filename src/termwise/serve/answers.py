@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -82,7 +82,8 @@ class MixturePartAnswer(TypedDict):
     """A part of a mixture, which adds `weight` × (`score` − `mean`) / `deviation` to the score of the mixture.
 
     `scale` is `weight` / `deviation`. `shift` is what the part adds to the score of every document: (`constant` −
-    `mean`) × `scale`. `unknown` are positions of words of the query that its index lacks.
+    `mean`) × `scale`. `unknown` are positions of words of the query that its index lacks. `reason` says why the weight
+    is not that of the mixture: identifiers in the query.
     """
 
     name: str
@@ -92,6 +93,7 @@ class MixturePartAnswer(TypedDict):
     deviation: float
     constant: float
     unknown: NotRequired[list[list[int]]]
+    reason: NotRequired[str]
     scale: float
     shift: float
 
@@ -138,12 +140,17 @@ class ExplanationAnswer(TypedDict):
 
 
 class HitAnswer(TypedDict):
-    """A result; attributes, text, excerpt and explanation on request. `pinned` is true if a rule puts it first."""
+    """A result; attributes, text, excerpt and explanation on request.
+
+    `matches` says whether it matches the words of the query, as far as `matched` of the answer asks, or only its
+    meaning. `pinned` is true if a rule puts it first.
+    """
 
     rank: int
     doc_id: str
     score: float
     pinned: NotRequired[bool]
+    matches: NotRequired[Literal["words", "meaning"]]
     attributes: NotRequired[dict[str, Any]]
     text: NotRequired[str | None]
     texts: NotRequired[dict[str, str]]
@@ -178,11 +185,15 @@ class FacetsAnswer(SearchedIndex):
 class SearchAnswer(SearchedIndex):
     """Results of a search in one index.
 
-    `unknown_pins` are pinned documents that the index lacks; `reasons` say why there are no results.
+    `total` is the number of documents that match the words of the query, of which they contain the share `matched`:
+    any, most, all or a per cent. `unknown_pins` are pinned documents that the index lacks; `reasons` say why there
+    are no results.
     """
 
     hits: list[HitAnswer]
     unknown_pins: NotRequired[list[str]]
+    total: NotRequired[int]
+    matched: NotRequired[str]
     facets: NotRequired[dict[str, list[FacetValue]]]
     did_you_mean: NotRequired[list[dict[str, Any]]]
     reasons: NotRequired[list[str]]

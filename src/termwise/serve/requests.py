@@ -93,6 +93,17 @@ class SearchOptions(_Request):
     filter: Filter | None = FILTER
     must: Words = Field(default_factory=list, description="Words or phrases that results contain.")
     must_not: Words = Field(default_factory=list, description="Words or phrases that results do not contain.")
+    match: str | None = Field(
+        None,
+        description=(
+            "Share of the words of the query that matches contain: `any`, `most` (75 %), `all`, or a per cent such as "
+            "`60%`. By default `any`; in a mixture `all`, or `any` if no document contains all."
+        ),
+        examples=["all"],
+    )
+    only_words: bool = Field(
+        False, description="Leave out the results of a mixture that match by meaning only."
+    )
     syntax: bool = Field(
         False,
         description='Read +word, -word, "a phrase" and field:value (the attribute has this value) in the query.',
@@ -130,7 +141,7 @@ class SearchOptions(_Request):
         description="Ranges of attributes to count, by attribute and name: from the first value to below the second.",
         examples=[{"price": {"cheap": [None, 10], "dear": [10, None]}}],
     )
-    total: bool = Field(False, description="Count all matches.")
+    total: bool = Field(False, description="Count all matches; of a mixture, those that match by words.")
     show: Names | None = Field(None, description="Attributes of results; by default all.")
     text: bool = Field(False, description="Return the text of each result.")
     highlight: bool = Field(

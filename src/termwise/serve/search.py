@@ -72,6 +72,8 @@ def search(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings)
     }
     if results.unknown_pins:
         answer["unknown_pins"] = list(results.unknown_pins)
+    if results.matched is not None:
+        answer["matched"] = results.matched
     if request.total:
         spend()
         answer["total"] = results.count()
@@ -206,6 +208,8 @@ def hit_record(rank: int, hit: Hit) -> HitAnswer:
     record: HitAnswer = {"rank": rank, "doc_id": hit.doc_id, "score": hit.score}
     if hit.pinned:
         record["pinned"] = True
+    if hit.matches is not None:
+        record["matches"] = hit.matches
     if hit.attributes:
         record["attributes"] = json_attributes(hit.attributes)
     return record

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.corruption import reseal
+from tests.searches import rank_candidates
 from tests.unit.search.vector_index import write_vector_index
 
 import termwise
@@ -82,7 +83,7 @@ def mixed(parts: Parts, feedback: Any = DEFAULT, **options: Any) -> Searcher:
 
 
 def ranked(searcher: Searcher, query: str, **options: Any) -> dict[str, float]:
-    ranking = searcher.rank(query, k=1000, **options)
+    ranking = rank_candidates(searcher, query, **options)
     return dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
 
 
@@ -308,10 +309,10 @@ def test_a_smaller_k_threads_and_given_candidates(mixture: Searcher, vectors: Ve
     run = mixture.rank_many(QUERIES, k=100)
     assert mixture.rank_many(QUERIES, k=100, threads=3) == run
     for query in QUERIES:
-        everything, scores = mixture.rank(query, k=100), ranked(mixture, query.text)
-        assert everything == run[query.query_id]
+        everything, scores = rank_candidates(mixture, query), ranked(mixture, query.text)
+        assert everything == run[query.query_id].top(len(everything))
         check_scores(mixture, query.text, vectors, everything.doc_ids)
-        for k in range(1, len(everything) + 2):
+        for k in range(1, len(everything) + 1):
             assert mixture.rank(query, k=k) == everything.top(k)
         given = in_order(everything.doc_ids[3:9])  # the first documents move the query all the same
         assert ranked(mixture, query.text, candidates=given) == {doc_id: scores[doc_id] for doc_id in given}
@@ -354,7 +355,7 @@ def test_explanations_add_up(parts: Parts, vectors: Vectors) -> None:
     mixture, plain = mixed(parts, Feedback(documents=3, weight=0.4), depth=6), mixed(parts, None, depth=6)
     doc_ids = [f"d{number}" for number in range(40)]
     for query in TEXTS:
-        assert len(mixture.rank(query, k=100)) < 40  # others are explained on the scale of the candidates
+        assert len(ranked(mixture, query)) < 40  # others are explained on the scale of the candidates
         check_sums(mixture, query, doc_ids)
         names = {part: name_of(vectors[part], plain.rank(query, k=3)) for part in vectors}
         for place, found in enumerate(mixture.search(Search(query)).explain(doc_ids)):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.searches import searching
+from tests.searches import rank_candidates, searching
 
 import termwise
 from termwise import BuildOptions, Document, Query, Ranking, Run, build_index
@@ -91,7 +91,7 @@ def test_it_is_the_fusion_of_runs_over_all_candidates(searchers, mixture):
             if len(r := searcher.rank(query.text, k=99, candidates=candidates)) or True
         ]
         fused = fuse(runs, [0.25, 0.75], missing="minimum")[query.query_id]
-        ranking = mixture.rank(query, k=99)
+        ranking = rank_candidates(mixture, query)
         assert set(ranking.doc_ids) == union
         seen = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
         assert seen == pytest.approx(dict(zip(fused.doc_ids, fused.scores.tolist(), strict=True)))
@@ -142,7 +142,7 @@ def test_any_mixture_is_the_sum_over_its_candidates(searchers, words, depth, wei
         if len(values) and values.min() < values.max():
             total += weight / values.std() * (values - values.mean())
     order = np.argsort(-total, kind="stable")[:k]
-    ranking = mixed(searchers, depth, weights).rank(query, k=k)
+    ranking = mixed(searchers, depth, weights).rank(query, k=k).top(len(candidates))
     assert ranking.doc_ids == tuple(candidates[place] for place in order)
     assert ranking.scores.tolist() == total[order].tolist()
 
@@ -169,7 +169,7 @@ def test_one_candidate_has_the_score_zero_and_still_an_explanation(searchers, mi
 
 
 def test_given_candidates_keep_their_scores(mixture):
-    found = mixture.rank("merge list", k=100)
+    found = rank_candidates(mixture, "merge list")
     again = mixture.rank(
         "merge list", candidates=sorted(found.doc_ids, key=lambda name: int(name[1:])), k=100
     )
@@ -211,7 +211,7 @@ def test_query_by_example(mixture):
 
 @pytest.mark.parametrize("query", ["merge list", "read only7 file", "card zebra", "zebra"])
 def test_explanations_add_up(mixture, query):
-    ranking = mixture.rank(query, k=100)
+    ranking, whole = rank_candidates(mixture, query), mixture.rank(query, k=100).doc_ids
     doc_ids = [*ranking.doc_ids, "d0"] if "d0" not in ranking.doc_ids else list(ranking.doc_ids)
     explanations = mixture.search(Search(query)).explain(doc_ids, competitors=1)
     for position, explanation in enumerate(explanations):
@@ -232,9 +232,9 @@ def test_explanations_add_up(mixture, query):
         )  # of the part that stores texts
         if position < len(ranking):
             assert explanation.score == ranking.scores[position]
-            assert (explanation.rank, explanation.results) == (position + 1, len(ranking))
+            assert (explanation.rank, explanation.results) == (position + 1, len(whole))
         else:
-            assert explanation.rank is None
+            assert (explanation.rank is None) == (explanation.doc_id not in whole)
 
 
 def test_words_that_no_part_knows_are_unknown(mixture):
@@ -343,7 +343,7 @@ def test_learned_weights_have_the_scores_of_the_mixture(folder):
     assert [run.name for run in runs] == ["bm25", "jm"]
     fused = fuse(runs, [0.25, 0.75], missing="drop", documents="union")
     for query in QUERIES:
-        ranking = opened.rank(query, k=100)
+        ranking = rank_candidates(opened, query)
         seen = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
         again = fused[query.query_id]
         assert dict(zip(again.doc_ids, again.scores.tolist(), strict=True)) == pytest.approx(seen)

@@ -147,8 +147,9 @@ def _found(opened: OpenIndex, address: SearchAddress, settings: ServiceSettings)
     """Return the values of the template for a search that is not refused."""
     searcher = opened.searcher
     request = _request(address, searcher, settings)
-    answer, _, explanations = search(opened, request, settings)
-    reached = min(answer["total"], settings.max_results)
+    answer, found, explanations = search(opened, request, settings)
+    length = found.length()
+    reached = min(length, settings.max_results)
     doc_ids = [hit["doc_id"] for hit in answer["hits"]]
     titles = titles_of(searcher, doc_ids)
     explained: Sequence[Explanation | None] = explanations or [None] * len(doc_ids)
@@ -162,6 +163,7 @@ def _found(opened: OpenIndex, address: SearchAddress, settings: ServiceSettings)
                 "pinned": "pinned" in hit,
                 "url": address.document_url(hit["doc_id"]),
                 "pieces": marked_title(title, hit.get("excerpt")),
+                "by_meaning": "matched" in answer and hit.get("matches") == "meaning",
                 "attributes": attribute_rows(hit.get("attributes", {})),
                 "why": why_of(explanation) if explanation and explanation.contributions else None,
                 "similar": SearchAddress(index=opened.name, like=hit["doc_id"]).url(),
@@ -175,6 +177,7 @@ def _found(opened: OpenIndex, address: SearchAddress, settings: ServiceSettings)
         "first": answer["hits"][0]["rank"] if answer["hits"] else 0,
         "last": answer["hits"][-1]["rank"] if answer["hits"] else 0,
         "most": settings.max_results,
+        "length": length,
     }
 
 

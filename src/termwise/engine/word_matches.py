@@ -1,0 +1,161 @@
+"""Documents that match a query by its words: those that contain all of its words, most, or any.
+
+The words of a query are the distinct tokens that the analyzer leaves of it. Terms that a search adds for a word, such
+as those of similar spelling, count as this word. A document contains a word if it has a posting of it, so no text is
+read; in an index of a model that expands documents, it then has the words that the model adds, too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.engine.allowed_documents import AllowedDocuments, documents_at
+from termwise.engine.query_encoder import ExplicitWeights, QueryEncoder
+from termwise.engine.query_settings import added_terms
+from termwise.engine.query_vector import QueryVector
+from termwise.engine.text_conditions import documents_with
+from termwise.fast_dataclass import dataclass
+from termwise.index import Index
+
+Ordinals = npt.NDArray[np.int64]
+
+PER_CENT = {"any": 0, "most": 75, "all": 100}
+"""Share of the words of a query that a document contains, by name."""
+
+
+def per_cent(match: str) -> int | None:
+    """Return the share of words that a document must contain, such as 75 for ``75%``; None if there is no such share.
+
+    Examples
+    --------
+    >>> per_cent("most"), per_cent("50%"), per_cent("half")
+    (75, 50, None)
+    """
+    if match in PER_CENT:
+        return PER_CENT[match]
+    number = match.removesuffix("%")
+    fits = number != match and number.isascii() and number.isdecimal() and len(number) <= 3
+    return int(number) if fits and 1 <= int(number) <= 100 else None
+
+
+def words_needed(match: str, words: int) -> int:
+    """Return how many of the words of a query a document must contain: rounded down, but at least 1.
+
+    Examples
+    --------
+    >>> [words_needed("most", words) for words in (1, 2, 3, 4)], words_needed("all", 3), words_needed("any", 3)
+    ([1, 1, 2, 3], 3, 1)
+    """
+    return max(1, words * (per_cent(match) or 0) // 100)
+
+
+@dataclass(frozen=True, eq=False)
+class WordMatches:
+    """Documents that contain enough words of a query, among those that conditions allow.
+
+    Attributes
+    ----------
+    level : str
+        Share of the words that they contain: ``any``, ``most``, ``all`` or a per cent.
+    mask : ndarray of shape (n,), bool
+        Whether each document contains enough words, by position; conditions that only texts decide are not in it.
+    left_out : ndarray of int64
+        Positions of documents that are no results.
+    allowed : AllowedDocuments or None
+        Documents that conditions allow.
+    """
+
+    level: str
+    mask: npt.NDArray[np.bool_]
+    left_out: Ordinals
+    allowed: AllowedDocuments | None
+
+    def ordinals(self, index: Index) -> Ordinals:
+        """Return the positions of the documents, in the order of the index."""
+        starts = index.chunks.starts
+        found = starts[self.mask[starts]]
+        if len(self.left_out):
+            found = found[~np.isin(found, self.left_out)]
+        return found if self.allowed is None else found[self.allowed.allow(found)]
+
+    def as_allowed(self, index: Index) -> AllowedDocuments:
+        """Return the documents as a search of the index takes them."""
+        if self.allowed is None:
+            return documents_at(index, self.mask)
+        return documents_at(index, self.mask & self.allowed.mask, self.allowed.conditions)
+
+
+def word_matches(
+    index: Index,
+    encoder: QueryEncoder,
+    query: QueryVector,
+    text: str,
+    match: str | None,
+    *,
+    left_out: Ordinals,
+    allowed: AllowedDocuments | None,
+) -> WordMatches:
+    """Find the documents that contain enough words of a query by its postings.
+
+    Parameters
+    ----------
+    index : Index
+        Index with postings.
+    encoder : QueryEncoder
+        Encoder of its queries.
+    query : QueryVector
+        The query, prepared for the index.
+    text : str
+        Its text.
+    match : str or None
+        Share of the words, see `per_cent`. None for all words, or if no allowed document contains all, for any.
+    left_out, allowed
+        See `first_stage`.
+    """
+    words = query_words(index, encoder, query, text)
+    counts = _counts_of_words(index, words)
+
+    def matches(level: str) -> WordMatches:
+        return WordMatches(level, counts >= words_needed(level, len(words)), left_out, allowed)
+
+    if match is not None:
+        return matches(match)
+    of_all = matches("all")
+    return of_all if len(words) == 1 or _has_one(index, of_all) else matches("any")
+
+
+def query_words(
+    index: Index, encoder: QueryEncoder, query: QueryVector, text: str
+) -> list[npt.NDArray[np.int32]]:
+    """Return the terms of each distinct word of a query, none for a word that the index lacks."""
+    if isinstance(encoder, ExplicitWeights):
+        return list(query.terms[:, None])
+    kept = set(query.terms.tolist())
+    added = [(each.number, frozenset(each.spans)) for each in added_terms(encoder, text).terms]
+    words = []
+    for token, spans in encoder.analyzer.analyze(text).spans_by_token().items():
+        number = index.vocabulary.number(token)
+        terms = {term for term, places in added if not places.isdisjoint(spans)}
+        if number is not None and number not in kept and not terms:
+            continue  # dropped by the weighting of the query
+        terms |= set() if number is None else {number}
+        words.append(np.array(sorted(terms & kept), dtype=np.int32))
+    return words
+
+
+def _counts_of_words(index: Index, words: list[npt.NDArray[np.int32]]) -> npt.NDArray[np.uint16]:
+    """Return how many of the words each document contains, by position."""
+    counts = np.zeros(len(index), dtype=np.uint16)
+    for word in words:
+        counts += documents_with(index, word)
+    return counts
+
+
+def _has_one(index: Index, matches: WordMatches) -> bool:
+    """Return whether a document matches; of the texts that conditions need, only those before the first are read."""
+    allowed = matches.allowed
+    if allowed is None or allowed.conditions is None:
+        return len(matches.ordinals(index)) > 0
+    decided = WordMatches(matches.level, matches.mask & allowed.mask, matches.left_out, None)
+    return len(allowed.conditions.first_fulfilled(decided.ordinals(index), 1)) > 0

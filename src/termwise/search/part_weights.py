@@ -1,0 +1,138 @@
+"""Weights of the parts of a mixture for one query, which depend on the identifiers in it.
+
+Vectors of pieces know nothing of an identifier such as ``AB-1200/X``: it is a sequence of pieces that other identifiers
+have, too. The words of an identifier find the one document that has it. Therefore the weights of the parts move to the
+part of whole words, by the share of the query that is an identifier:
+
+    weight(words) = w(words) + share * sum of w(p)          weight(p) = (1 - share) * w(p)
+
+for each part p with vectors and a weight above 0. The share is the sum of the idf of the tokens of all identifiers,
+divided by that of all tokens of the query. The sum of the weights does not change.
+
+An identifier is
+
+- a word between white space of at least `SHORTEST` letters and digits, that has both, or digits with other characters
+  between them, or at least `DIGITS` digits; or words in quotes,
+- that is rare: some document contains all of its tokens, but at most one in `RARE` documents, or in a small
+  index `FEW` documents. For words in quotes, it need not be rare.
+
+In queries of more than `MOST_WORDS` words, which are documents rather than queries, nothing is an identifier.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from termwise.engine.text_conditions import documents_with
+from termwise.fast_dataclass import dataclass
+from termwise.search.parts import Part
+
+if TYPE_CHECKING:
+    from termwise.engine.similar_terms import SimilarTerms
+
+DIGITS = 5
+"""Least number of digits of an identifier that has nothing but digits; a year has fewer."""
+
+SHORTEST = 4
+"""Least number of letters and digits of an identifier; shorter ones, such as ``3d``, are words like others."""
+
+RARE = 100
+"""An identifier is in at most one of so many documents."""
+
+FEW = 10
+"""Number of documents that may have an identifier in a small index."""
+
+MOST_WORDS = 32
+"""Largest number of words of a query with identifiers."""
+
+_CANDIDATE = re.compile(r'"(?P<quoted>[^"]*\w[^"]*)"|(?P<word>[^\W_](?:[^\s"]*[^\W_])?)')
+_SHAPE = re.compile(rf"(?=.*\d)(?:.*[^\W\d_].*|\d+\W.*|\d{{{DIGITS},}})", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class PartWeights:
+    """Weights of the parts of a mixture for one query.
+
+    Attributes
+    ----------
+    weights : tuple of float
+        One for each part.
+    identifiers : tuple of str
+        Identifiers in the query, because of which they differ from the weights of the mixture.
+    share : float
+        Share of the query that is an identifier, 0 without any.
+    """
+
+    weights: tuple[float, ...]
+    identifiers: tuple[str, ...] = ()
+    share: float = 0.0
+
+    def reasons(self, parts: Sequence[Part]) -> list[str]:
+        """Return for each part why its weight differs from that of the mixture; empty if it does not."""
+        named = ", ".join(self.identifiers)
+        verb = "is an identifier" if len(self.identifiers) == 1 else "are identifiers"
+        why = f"{named} {verb}, {self.share:.0%} of the query"
+        return [
+            "" if weight == part.weight else f"not {part.weight:.4g}: {why}"
+            for part, weight in zip(parts, self.weights, strict=True)
+        ]
+
+
+def part_weights(parts: tuple[Part, ...], words: int | None, text: str) -> PartWeights:
+    """Return the weights of the parts for a query; `words` is the place of the part of its words, if there is one."""
+    own = tuple(part.weight for part in parts)
+    similar = None if words is None else parts[words].backend.similar_terms
+    if words is None or similar is None or own[words] <= 0:
+        return PartWeights(own)
+    if '"' not in text and not any(map(str.isdigit, text)):  # most queries
+        return PartWeights(own)
+    moved = [part.index.term_vectors is not None and part.weight > 0 for part in parts]
+    if not any(moved) or len(text.split()) > MOST_WORDS:
+        return PartWeights(own)
+    identifiers, share = _identifiers(similar, text)
+    if not identifiers:
+        return PartWeights(own)
+    given = sum(weight for weight, moves in zip(own, moved, strict=True) if moves)
+    weights = [weight * (1 - share) if moves else weight for weight, moves in zip(own, moved, strict=True)]
+    weights[words] += share * given
+    return PartWeights(tuple(weights), identifiers, share)
+
+
+def _has_shape(word: str) -> bool:
+    """Return whether a word has the form of an identifier.
+
+    Examples
+    --------
+    >>> [word for word in ("AB-1200/X", "978-3-16", "12345", "2019", "md5", "sofa") if _has_shape(word)]
+    ['AB-1200/X', '978-3-16', '12345']
+    """
+    return _SHAPE.fullmatch(word) is not None and sum(map(str.isalnum, word)) >= SHORTEST
+
+
+def _identifiers(similar: SimilarTerms, text: str) -> tuple[tuple[str, ...], float]:
+    """Return the identifiers of a query, and their share of it; the words are those of an index of whole words."""
+    index, analysis = similar.index, similar.analyzer.analyze(text)
+    number = index.vocabulary.number
+    most = max(FEW, len(index) // RARE)
+    identifiers, within = [], np.zeros(len(analysis.tokens), dtype=np.bool_)
+    for found in _CANDIDATE.finditer(text):
+        if found["quoted"] is None and not _has_shape(found[0]):
+            continue
+        inside = (analysis.spans[:, 0] >= found.start()) & (analysis.spans[:, 1] <= found.end())
+        terms = {number(analysis.tokens[token]) for token in np.flatnonzero(inside).tolist()}
+        known = sorted(term for term in terms if term is not None)
+        if not known or len(known) < len(terms):
+            continue
+        having = np.logical_and.reduce([documents_with(index, np.array([t], dtype=np.int32)) for t in known])
+        if having.any() and (found["quoted"] is not None or np.count_nonzero(having) <= most):
+            identifiers.append(found[0])
+            within |= inside
+    if not identifiers:
+        return (), 0.0
+    frequencies = np.array([similar.documents(token) for token in analysis.tokens])
+    idf = np.log1p((len(index) - frequencies + 0.5) / (frequencies + 0.5))
+    return tuple(identifiers), float(idf[within].sum() / idf.sum())

@@ -1,0 +1,175 @@
+"""Documents that match by words, in an index and in a mixture: counts, order, marks, paging."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from termwise import Document, build_index
+from termwise.errors import ParameterError
+from termwise.search import Search, Searcher
+
+TEXTS = {
+    "d0": ("green sofa", 5.0),
+    "d1": ("red sofa", 3.0),
+    "d2": ("green tea", 1.0),
+    "d3": ("coffee beans", 0.5),
+    "d4": ("a green sofa and a tea table", 9.0),
+}
+WORDS = ["green", "red", "sofa", "tea", "table", "coffee", "zebra"]
+DOCUMENTS = [Document(name, text, {"price": price}) for name, (text, price) in TEXTS.items()]
+
+
+@pytest.fixture(scope="module")
+def mixture(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
+    return build_index(
+        DOCUMENTS, tmp_path_factory.mktemp("shop") / "mixture", model="instant", store_text=True
+    )
+
+
+@pytest.fixture(scope="module")
+def words(mixture: Searcher) -> Searcher:
+    return Searcher(mixture.parts[0].backend)
+
+
+@pytest.fixture(scope="module")
+def shallow(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
+    """Mixture of 40 documents with one candidate of each part."""
+    folder = tmp_path_factory.mktemp("shallow")
+    made = [
+        Document(f"d{n}", " ".join(WORDS[k] for k in range(6) if (n >> k) & 1) or "plain", {"number": n % 7})
+        for n in range(40)
+    ]
+    parts = {model: build_index(made, folder / model, model=model) for model in ("bm25", "jm")}
+    return Searcher.mix(parts, [0.5, 0.5], depth=1)
+
+
+@pytest.mark.parametrize(
+    ("query", "match", "level", "expected"),
+    [
+        ("green sofa", None, "all", ["d0", "d4"]),
+        ("green sofas green", "any", "any", ["d0", "d1", "d2", "d4"]),
+        ("green zebra tea", None, "any", ["d0", "d2", "d4"]),
+        ("green zebra tea", "most", "most", ["d2", "d4"]),  # 75 % of three words: two
+        ("green zebra tea", "all", "all", []),
+        ("green red sofa tea", "75%", "75%", ["d4"]),
+        ("green sofa", "99%", "99%", ["d0", "d1", "d2", "d4"]),  # 1.98 words: one
+        ("the and of", None, "any", []),
+        ("zebra", None, "all", []),
+    ],
+)
+def test_matches_by_hand(
+    mixture: Searcher, query: str, match: str | None, level: str, expected: list[str]
+) -> None:
+    found = mixture.search(Search(query, match=match))
+    marks = dict(zip(found.ranking.doc_ids, found.matching(), strict=True))
+    assert found.matched == level
+    assert [name for name in sorted(marks) if marks[name] == "words"] == expected
+    assert found.count() == len(expected)
+    assert [hit.matches for hit in found.hits()] == found.matching()
+    only = mixture.search(Search(query, match=match, only_words=True))
+    assert list(only.ranking.doc_ids) == [name for name in found.ranking.doc_ids if marks[name] == "words"]
+    assert only.length() == only.count() == len(expected)
+    assert found.length() == (5 if expected or query == "zebra" else len(marks))
+
+
+def test_an_index_of_words(words: Searcher) -> None:
+    assert words.search(Search("green zebra tea")).count() == 3
+    assert words.search(Search("green zebra tea")).matched is None
+    found = words.search(Search("green zebra tea", match="most"))
+    assert sorted(found.ranking.doc_ids) == ["d2", "d4"]
+    assert (found.count(), found.matched, found.matching()) == (2, "most", [None] * 2)
+    assert words.search(Search("green tea", match="all", filter="price < 5")).ranking.doc_ids == ("d2",)
+    assert words.search(Search("green tea", match="all", must_not="table")).ranking.doc_ids == ("d2",)
+    same = words.search(Search("tea", match="all")).ranking
+    assert same == words.rank("tea")
+    assert words.search(Search(sort="price")).matching() == [None] * 5
+
+
+def test_conditions_decide_the_level(mixture: Searcher) -> None:
+    """Two documents have both words; none of them is cheap, and the phrase is in one."""
+    cheap = mixture.search(Search("green sofa", filter="price < 4"))
+    assert (cheap.matched, cheap.count()) == ("any", 2)
+    phrase = mixture.search(Search("green sofa", must="tea table"))
+    assert (phrase.matched, phrase.count()) == ("all", 1)
+    without = mixture.search(Search("green sofa", exclude=["d0", "d4"]))
+    assert (without.matched, without.count()) == ("any", 2)
+
+
+def test_sorting_and_facets(mixture: Searcher) -> None:
+    found = mixture.search(
+        Search("green sofa", sort="price", ranges={"price": {"low": (None, 6), "high": (6, None)}})
+    )
+    assert found.ranking.doc_ids[:2] == ("d0", "d4")
+    by_score = [name for name in mixture.rank("green sofa").doc_ids if name not in ("d0", "d4")]
+    assert list(found.ranking.doc_ids[2:]) == by_score  # d3 is the cheapest one
+    assert found.matching() == ["words"] * 2 + ["meaning"] * 3
+    assert [each.documents for each in found.facets()["price"]] == [1, 1]
+    only = mixture.search(Search("green sofa", sort="-price", only_words=True))
+    assert only.ranking.doc_ids == ("d4", "d0")
+
+
+def test_similar_terms_count_as_their_word(mixture: Searcher) -> None:
+    found = mixture.search(Search("green soffa", fuzzy=True))
+    assert (found.matched, found.count()) == ("all", 2)
+    assert mixture.search(Search("green soffa")).matched == "any"
+    assert mixture.search(Search("green so", prefix=True)).count() == 2
+
+
+def test_weights_of_terms(words: Searcher) -> None:
+    found = words.search(Search(weights={"green": 1.0, "tea": 2.0}, match="all"))
+    assert sorted(found.ranking.doc_ids) == ["d2", "d4"]
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=4),
+    match=st.sampled_from([None, "any", "most", "all", "50%"]),
+    size=st.integers(1, 7),
+    options=st.sampled_from([{}, {"sort": "number"}, {"filter": "number > 2"}, {"sort": "-number"}]),
+)
+def test_paging_reaches_every_counted_document(
+    shallow: Searcher, query: list[str], match: str | None, size: int, options: dict[str, str]
+) -> None:
+    text = " ".join(query)
+    for only_words in (True, False):
+        search = Search(text, match=match, only_words=only_words, k=100, **options)
+        whole = shallow.search(search)
+        paged = [
+            name
+            for offset in range(0, 42, size)
+            for name in shallow.search(
+                Search(text, match=match, only_words=only_words, k=size, offset=offset, **options)
+            ).ranking.doc_ids
+        ]
+        assert paged == list(whole.ranking.doc_ids)
+        assert len(paged) == whole.length()
+        assert whole.matching().count("words") == whole.count()
+        if only_words:
+            assert len(paged) == whole.count()
+        if "sort" in options:
+            assert whole.matching() == sorted(whole.matching(), reverse=True)  # words before meaning
+
+
+@pytest.mark.parametrize("match", ["", "some", "0%", "101%", "7.5%", 3, "-5%"])
+def test_bad_shares(match: object) -> None:
+    with pytest.raises(ParameterError, match="a whole per cent from 1% to 100%"):
+        Search("tea", match=match)  # type: ignore[arg-type]
+
+
+def test_an_index_with_vectors_has_no_words(mixture: Searcher, tmp_path: Path) -> None:
+    vectors = Searcher(mixture.parts[1].backend)
+    assert vectors.search(Search("tea")).matched is None
+    assert set(vectors.search(Search("tea")).matching()) == {None}
+    only_vectors = Searcher.mix({"table": vectors}, [1.0])
+    assert only_vectors.search(Search("tea")).count() == 5  # the candidates
+    for searcher in (vectors, only_vectors):
+        with pytest.raises(ParameterError, match="only in an index with postings"):
+            searcher.search(Search("tea", match="all"))
+        with pytest.raises(ParameterError, match="only in an index with postings"):
+            searcher.search(Search("tea", only_words=True))
+    with pytest.raises(ParameterError, match="candidates cannot be combined with match"):
+        Search("tea", candidates=["d0"], match="all")
