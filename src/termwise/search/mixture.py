@@ -377,7 +377,7 @@ class Mixture:
         query, candidates = matches.query, matches.candidates
         if not len(candidates):
             return matches
-        first, _ = matches.best(self.feedback.documents)
+        first, _ = _first(candidates, matches.totals, self.feedback.documents)
         scored, vectors = list(by_part), list(query.vectors)
         for number, (part, vector) in enumerate(zip(query.parts, query.vectors, strict=True)):
             if part.feedback is not None:

@@ -293,9 +293,11 @@ class Results:
 
     def length(self) -> int:
         """Return the number of results that paging reaches without collapsing: in a mixture, not all of them match."""
-        if self._lists or self.search.candidates is not None or not self._is_mixture:
+        if self._lists or self.search.candidates is not None:
             return self.count()
         matches, pinned = self._all_matches, self._pinned()
+        if isinstance(matches, IndexMatches):
+            return self.count()
         return matches.size + (0 if pinned is None else int((~matches.is_ranked(pinned)).sum()))
 
     def facets(self) -> dict[str, list[ValueCount]]:

@@ -139,7 +139,7 @@ def test_json_names_the_parts():
     data = EXPLANATION.to_dict()
     assert data["parts"][0] == {
         "name": "bm25", "weight": 0.25, "score": 4.0, "mean": 3.0, "deviation": 0.5, "constant": 0.0,
-        "unknown": ((16, 21),), "scale": 0.5, "shift": -1.5,
+        "unknown": ((16, 21),), "reason": "", "scale": 0.5, "shift": -1.5,
     }  # fmt: skip
     assert [each["part"] for each in data["contributions"]] == ["bm25"] * 2 + ["lookup"] * 3
 
