@@ -249,7 +249,7 @@ def test_arguments(searchers, mixture):
     with pytest.raises(ParameterError, match="1 or more"):
         mixture.rank("merge", k=0)
     with pytest.raises(ParameterError, match="identifier"):
-        mixture.rank_many(["merge"])
+        mixture.rank_many([3])
     for searcher in (mixture, searchers["bm25"]):
         for candidates in ("d1", [1], {"d1"}, 3, searcher.rank("merge")):
             with pytest.raises(ParameterError, match="candidates cannot have this value"):
