@@ -192,7 +192,6 @@ class SearchAnswer(SearchedIndex):
 
     hits: list[HitAnswer]
     unknown_pins: NotRequired[list[str]]
-    total: NotRequired[int]
     matched: NotRequired[str]
     facets: NotRequired[dict[str, list[FacetValue]]]
     did_you_mean: NotRequired[list[dict[str, Any]]]
