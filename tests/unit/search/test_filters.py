@@ -96,6 +96,7 @@ def test_a_filter_leaves_the_other_results_with_their_scores(searcher: Any, cond
         assert set(ranked.doc_ids) == {name for name in candidates if matches(dict(by_id[name]), condition)}
 
 
+@pytest.mark.usefixtures("no_counts")  # a commit keeps the rows of deleted documents
 def test_a_block_of_deleted_documents_is_skipped(tmp_path: Path) -> None:
     made = documents()
     termwise.build_index(made[:10], tmp_path / "index")
