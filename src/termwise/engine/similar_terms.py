@@ -157,8 +157,18 @@ class SimilarTerms:
         return 0 if number is None else int(self.index.document_frequencies[number])
 
     def missing(self, words: Mapping[str, tuple[Span, ...]]) -> list[tuple[str, tuple[Span, ...]]]:
-        """Return the first `MOST_WORDS` words of a text that no document has, with their places in the text."""
-        missing = ((token, spans) for token, spans in words.items() if not self.documents(token))
+        """Return the first `MOST_WORDS` words of a text that no document has, with their places in the text.
+
+        A compound is not missing if a document has one of its parts, and neither are parts of a compound that it has.
+        """
+        known = [span for token, spans in words.items() if self.documents(token) for span in spans]
+
+        def is_known(start: int, end: int) -> bool:
+            return any(
+                (first <= start and end <= last) or (start <= first and last <= end) for first, last in known
+            )
+
+        missing = ((token, spans) for token, spans in words.items() if not is_known(*spans[0]))
         return list(islice(missing, MOST_WORDS))
 
     def nearest(self, token: str, word: str) -> tuple[SimilarTerm, ...]:
@@ -323,19 +333,32 @@ class SimilarTerms:
         if last is None:
             return len(text), []
         start, token = last
-        word = _beginning(token, text[start:])
+        word = self._beginning(token, text[start:])
         shorter = [word[:end] for end in range(max(1, len(word) - LONGEST_ENDING), len(word))]
         others = self.index.vocabulary.numbers([token, *shorter])
         numbers = np.union1d(self.index.vocabulary.starting_with(word), others[others >= 0])
         return start, self._most_frequent(numbers, 0, n)
+
+    def _beginning(self, token: str, typed: str) -> str:
+        """Return the beginning of the terms that complete a word."""
+        # A stemmer has shortened a word that is complete; other terms with its stem do not begin with it.
+        if len(token) == len(typed):
+            return token
+        for step in self.analyzer.steps if isinstance(self.analyzer, WordAnalyzer) else ():
+            if step.name.startswith(("stop:", "stem:", "lemma:")):
+                break
+            typed = step(typed) or typed
+        return typed.lower()
 
     def _last_word(self, text: str, analysis: Analysis) -> tuple[int, str] | None:
         """Return where the last word of a text begins, and its token; None if the text does not end with a word.
 
         The token is empty if the analyzer removes the word, as it does with stop words: *was* can become *washed*.
         """
-        if len(analysis.spans) and int(analysis.spans[-1, 1]) == len(text):
-            return int(analysis.spans[-1, 0]), analysis.tokens[-1]
+        for place in analysis.compounds()[-1] if analysis.tokens else ():
+            start, end = analysis.spans[place].tolist()
+            if end == len(text) and " " not in text[start:]:
+                return start, analysis.tokens[place]
         spans = self.analyzer.tokenizer.spans(text) if isinstance(self.analyzer, WordAnalyzer) else []
         return (spans[-1][0], "") if spans and spans[-1][1] == len(text) else None
 
@@ -361,7 +384,7 @@ class SimilarTerms:
         added: list[AddedTerm] = []
         if prefix and (last := self._last_word(query, analysis)) is not None:
             start, token = last
-            completed = self.starting_with(_beginning(token, query[start:]), without=token)
+            completed = self.starting_with(self._beginning(token, query[start:]), without=token)
             total = self.documents(token) + sum(term.documents for term in completed)
             span = (start, len(query))
             added += [_added(term, "prefix", term.documents / total, (span,)) for term in completed]
@@ -470,9 +493,3 @@ def _have_at_most(size: int, sets: npt.NDArray[np.uint32]) -> npt.NDArray[np.boo
         sets = sets & (sets - np.uint32(1))
     empty: npt.NDArray[np.bool_] = sets == 0
     return empty
-
-
-def _beginning(token: str, typed: str) -> str:
-    """Return the beginning of the terms that complete a word."""
-    # A stemmer has shortened a word that is complete; other terms with its stem do not begin with it.
-    return token if len(token) == len(typed) else typed.lower()

@@ -1,6 +1,8 @@
 """Conditions on the texts of documents: words and phrases that they contain, or do not contain.
 
 A text contains a word or phrase if the tokens of the phrase are adjacent in the tokens of the text, in the same order.
+Where an analyzer has compounds both joined and in parts, each of both forms in a phrase is in a text with either:
+``"ab 1200"`` and ``"ab1200"`` are in "AB-1200/X", and ``"t-shirt"`` in "tshirt" and "t shirt".
 No phrase crosses the border of two fields, such as that of a title and the text after it. Indexes that were written
 before stored texts had borders know them only if their fields have weights.
 
@@ -20,8 +22,10 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, reduce
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -34,7 +38,8 @@ from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.encoder_description import FUSION
 from termwise.index.field_texts import unpack
-from termwise.text.analyzer import Analyzer, unknown_token
+from termwise.text.analyzer import Analysis, Analyzer, unknown_token
+from termwise.text.word_analyzer import WordAnalyzer
 
 if TYPE_CHECKING:
     from termwise.engine.synonyms import SynonymMatcher
@@ -48,6 +53,9 @@ KEPT = 32
 UNKNOWN, CONTAINED, LACKING = 0, 1, -1
 
 Where = slice | npt.NDArray[np.int64]
+
+_Places = dict[str, list[tuple[int, int]]]
+"""Ranges of positions of each token of a text."""
 
 Verdicts = npt.NDArray[np.int8]
 """Whether the text of each document contains a phrase, by position: `UNKNOWN`, `CONTAINED` or `LACKING`.
@@ -68,11 +76,14 @@ class Phrase:
     edges : tuple of (int, int)
         For an analyzer of pieces, the number of characters of the first word before the tokens, and of the last word
         after them; both are 0 unless the analyzer removes pieces.
+    steps : tuple of (str, int, int)
+        For an analyzer of compounds with parts, the tokens with their ranges of positions, see `Analysis.positions`.
     """
 
     text: str
     tokens: tuple[str, ...]
     edges: tuple[int, int] = (0, 0)
+    steps: tuple[tuple[str, int, int], ...] = ()
 
 
 @final
@@ -117,6 +128,10 @@ class TextReader:
     def _has_pieces(self) -> bool:
         return self._analyzer.vocabulary is not None
 
+    @cached_property
+    def _has_compounds(self) -> bool:
+        return isinstance(self._analyzer, WordAnalyzer) and self._analyzer.tokenizer.nested
+
     def phrase(self, text: str) -> Phrase:
         """Analyse a word or phrase.
 
@@ -141,7 +156,7 @@ class TextReader:
             )
         last = len(analysis.tokens) - 1
         edges = _edges(text, analysis.spans, 0, last) if self._has_pieces else (0, 0)
-        return Phrase(text, analysis.tokens, edges)
+        return Phrase(text, analysis.tokens, edges, _steps(analysis) if self._has_compounds else ())
 
     def _is_in_postings(self, phrase: Phrase) -> bool:
         return self.postings_are_words and not self._has_pieces and len(phrase.tokens) == 1
@@ -160,7 +175,7 @@ class TextReader:
         CorruptIndexError
             If the postings of the index are damaged.
         """
-        key = Phrase("", phrase.tokens, phrase.edges)
+        key = replace(phrase, text="")
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
@@ -183,8 +198,13 @@ class TextReader:
             )
         verdicts = np.full(len(self.index), UNKNOWN, dtype=np.int8)
         if self.postings_are_words:
-            for token in dict.fromkeys(phrase.tokens):
-                verdicts[~self._with_token(token)] = LACKING
+            with_token = {token: self._with_token(token) for token in phrase.tokens}
+            # At each position of the phrase, the documents that have the tokens of a path to it.
+            steps = phrase.steps or [(token, place, place + 1) for place, token in enumerate(phrase.tokens)]
+            reached = {0: np.ones(len(self.index), dtype=np.bool_)}
+            for token, start, end in sorted(steps, key=itemgetter(1)):
+                reached[end] = reached.get(end, False) | (reached[start] & with_token[token])
+            verdicts[~reached[max(reached)]] = LACKING
             if decided:
                 verdicts[verdicts == UNKNOWN] = CONTAINED
         with self._lock:
@@ -201,14 +221,24 @@ class TextReader:
             ordinals.tolist(), self._texts.store.document_texts(ordinals), strict=True
         ):
             spend()
-            fields = [(self._analyzer.tokens(text), text) for text in unpack(stored or "")]
+            fields = [(self._tokens(text), text) for text in unpack(stored or "")]
             for phrase, verdicts in phrases:
                 if verdicts[ordinal] == UNKNOWN:
                     chunks = self.index.chunks.of(ordinal)
                     contained = any(self._contains(tokens, text, phrase) for tokens, text in fields)
                     verdicts[chunks.start : chunks.stop] = CONTAINED if contained else LACKING
 
-    def _contains(self, tokens: list[str], text: str, phrase: Phrase) -> bool:
+    def _tokens(self, text: str) -> list[str] | _Places:
+        if not self._has_compounds:
+            return self._analyzer.tokens(text)
+        places: _Places = {}
+        for token, start, end in _steps(self._analyzer.analyze(text)):
+            places.setdefault(token, []).append((start, end))
+        return places
+
+    def _contains(self, tokens: list[str] | _Places, text: str, phrase: Phrase) -> bool:
+        if isinstance(tokens, dict):
+            return _has_path(tokens, phrase)
         places = list(_places(tokens, list(phrase.tokens)))
         if not places or not self._has_pieces:
             return bool(places)
@@ -357,6 +387,30 @@ def _places(tokens: list[str], phrase: list[str]) -> Iterator[int]:
                 yield place
     except ValueError:
         return
+
+
+def _steps(analysis: Analysis) -> tuple[tuple[str, int, int], ...]:
+    """Return the tokens with their ranges of positions."""
+    starts, ends = analysis.positions().T.tolist()
+    return tuple(zip(analysis.tokens, starts, ends, strict=True))
+
+
+def _has_path(places: _Places, phrase: Phrase) -> bool:
+    """Return whether the tokens of some path through a phrase follow each other in a text.
+
+    Examples
+    --------
+    >>> from termwise.text import make_analyzer
+    >>> analyzer = make_analyzer("code")
+    >>> phrase = Phrase("", (), steps=_steps(analyzer.analyze("userId")))
+    >>> _has_path({"user": [(4, 5)], "id": [(5, 6)]}, phrase), _has_path({"user": [(4, 5)], "id": [(6, 7)]}, phrase)
+    (True, False)
+    """
+    reached: dict[int, set[int]] = {}
+    for token, first, last in sorted(phrase.steps, key=itemgetter(1)):
+        ends = (end for start, end in places.get(token, ()) if first == 0 or start in reached[first])
+        reached.setdefault(last, set()).update(ends)
+    return bool(reached[max(reached)])
 
 
 def _edges(text: str, spans: npt.NDArray[np.int32], first: int, last: int) -> tuple[int, int]:

@@ -26,14 +26,17 @@ from termwise.text.characters import character_table
 from termwise.text.cjk import HALF_VOICED, HANGUL, IGNORED, VOICED, cjk_character, one_width, with_narrow
 from termwise.text.cleaned_analyzer import CleanedAnalyzer
 from termwise.text.code_words import IDENTIFIER, PART, code_kinds
+from termwise.text.folding import ACCENTS, LETTERS, NOT_NORMALISED
 from termwise.text.standard_words import standard_rules
 from termwise.text.stop_lists import stop_list
 from termwise.text.tokenizer import NOT_SPACE, unicode_word
 from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.wordpiece import WordPieceAnalyzer
+from termwise.text.words_with_parts import COMPOUND, INVISIBLE, JOINT, OTHER, kinds_of_characters
+from termwise.text.words_with_parts import PART as COMPOUND_PART
 
 SUPPORTED = (
-    *("english", "standard", "whitespace", "sa", "stm1", "stm2", "code", "cjk"),
+    *("english", "standard", "whitespace", "sa", "stm1", "stm2", "code", "cjk", "english-parts"),
     *LANGUAGES,
     *("wordpiece", "wordpiece-clean", "bert-token", "scibert-token"),
 )
@@ -265,6 +268,19 @@ def _code_words() -> dict[str, Any]:
     }
 
 
+@cache
+def _words_with_parts() -> dict[str, Any]:
+    """Return the description of `WordsWithParts`, whose expressions are over kinds of characters."""
+    kinds = kinds_of_characters()
+    codes = sorted(np.unique(kinds).tolist(), key=lambda code: (code != ord(OTHER), code))
+    places = np.zeros(256, dtype=np.int64)
+    places[codes] = np.arange(len(codes))
+    return {
+        "classes": {"letters": "".join(map(chr, codes)), "ranges": _ranges(places[kinds])},
+        "patterns": {"word": COMPOUND.pattern, "part": COMPOUND_PART.pattern},
+    }
+
+
 _TOKENIZERS = {
     "whitespace": _whitespace,
     "unicode-words": _unicode_words,
@@ -272,6 +288,7 @@ _TOKENIZERS = {
     "standard-words-persian": _persian_words,
     "code-words": _code_words,
     "cjk-bigrams": _cjk_words,
+    "words-with-parts": _words_with_parts,
 }
 """Classes of characters and regular expressions of each word tokenizer."""
 
@@ -309,7 +326,16 @@ def _step(analyzer: Analyzer, name: str, snowball: bool) -> list[dict[str, Any]]
         return _lower_case()
     if name == "one-width":
         return _one_width()
+    if name == "folded":
+        return [
+            {"first": [[0, f"[{INVISIBLE}]+", ""]]},
+            {"normalize": "NFKD", "unless": NOT_NORMALISED},
+            {"first": [[0, ACCENTS.pattern, ""]]},
+            {"replace": LETTERS},
+            {"normalize": "NFC", "unless": NOT_NORMALISED},
+        ]
     known: dict[str, dict[str, Any]] = {
+        "joined": {"first": [[0, JOINT.pattern, ""]]},
         "straight-apostrophes": {"replace": {"’": "'"}},
         "stem:porter": {"stem": "porter", "rules": PORTER},
         "stem:snowball-english-3.1": {"stem": "english", "rules": ENGLISH},

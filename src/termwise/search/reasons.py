@@ -110,7 +110,8 @@ def _unweighted_words(backend: SingleIndex, query: str) -> list[str]:
     analysis = backend.encoder.analyzer.analyze(query)
     known, without_pieces = backend.index.vocabulary.number, unknown_token(backend.encoder.analyzer)
     unknown, weightless = dict[str, str](), dict[str, str]()
-    for token, span in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
+    for place in (each.start for each in analysis.compounds()):
+        token, span = analysis.tokens[place], analysis.spans[place].tolist()
         word = query[slice(*word_around(query, *span))]
         (unknown if token == without_pieces or known(token) is None else weightless)[word] = token
     reasons = [f"no document has a weight for {listed(weightless, ' or ')}"] if weightless else []
@@ -125,7 +126,6 @@ def _in_no_document(backend: Backend, required: Sequence[str]) -> list[str]:
             return [
                 text[start:end]
                 for text in dict.fromkeys(required)
-                for token, ((start, end), *_) in similar.analyzer.analyze(text).spans_by_token().items()
-                if not similar.documents(token)
+                for _, ((start, end), *_) in similar.missing(similar.analyzer.analyze(text).spans_by_token())
             ]
     return []

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from termwise.text.vocabulary import BACKGROUND, Vocabulary
     from termwise.text.word_analyzer import WordAnalyzer
     from termwise.text.wordpiece import WordPieceAnalyzer
+    from termwise.text.words_with_parts import WordsWithParts
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -49,6 +50,7 @@ else:
             "vocabulary": "BACKGROUND Vocabulary",
             "word_analyzer": "WordAnalyzer",
             "wordpiece": "WordPieceAnalyzer",
+            "words_with_parts": "WordsWithParts",
         },
     )
 
@@ -78,6 +80,7 @@ __all__ = [
     "WordPieceAnalyzer",
     "WordStep",
     "WordTokenizer",
+    "WordsWithParts",
     "analyzer_from_spec",
     "analyzer_names",
     "clean_vocabulary",

@@ -48,6 +48,42 @@ class Analysis:
             spans[token].append((start, end))
         return {token: tuple(its_spans) for token, its_spans in spans.items()}
 
+    def positions(self) -> npt.NDArray[np.int64]:
+        """Return the half-open range of positions of each token, as int64 of shape (n, 2).
+
+        A token that contains no other has one position. A compound has the positions of its parts that are tokens, so
+        ``AB 1200`` is a sequence of positions in ``AB-1200``, and ``AB-1200`` a single step over them. Spans overlap in
+        no other way.
+
+        Examples
+        --------
+        >>> from termwise.text import make_analyzer
+        >>> analysis = make_analyzer("code").analyze("int userId")
+        >>> analysis.tokens, analysis.positions().tolist()
+        (('int', 'userid', 'user', 'id'), [[0, 1], [1, 3], [1, 2], [2, 3]])
+        """
+        starts, ends = self.spans[:, 0], self.spans[:, 1]
+        has_parts = np.append(starts[1:] < ends[:-1], False)[: len(starts)]
+        return np.searchsorted(starts[~has_parts], self.spans)
+
+    def compounds(self) -> list[range]:
+        """Return the tokens of each compound, and of each word that is none, as ranges of their places.
+
+        Examples
+        --------
+        >>> from termwise.text import make_analyzer
+        >>> make_analyzer("code").analyze("int userId").compounds()
+        [range(0, 1), range(1, 4)]
+        """
+        found: list[range] = []
+        last = 0
+        for place, end in enumerate(self.spans[:, 1].tolist()):
+            if end > last:
+                found.append(range(place, place))
+                last = end
+            found[-1] = range(found[-1].start, place + 1)
+        return found
+
 
 @dataclass(frozen=True)
 class AnalyzerSpec:

@@ -122,7 +122,7 @@ def is_letter(char: str) -> bool:
 
 def classify(text: str) -> str:
     """Replace each character by the character whose code point is its class, for regular expressions over classes."""
-    return character_table().classes[_code_points(text)].tobytes().decode("latin-1")
+    return character_table().classes[code_points(text)].tobytes().decode("latin-1")
 
 
 def lower_case(text: str) -> str:
@@ -139,7 +139,7 @@ def lower_case(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    codes = character_table().lower[_code_points(text.replace("İ", "i\u0307"))]
+    codes = character_table().lower[code_points(text.replace("İ", "i\u0307"))]
     return codes.astype("<u4", copy=False).tobytes().decode("utf-32-le", "surrogatepass")
 
 
@@ -160,5 +160,6 @@ def without_surrogates(text: str) -> str:
     return text
 
 
-def _code_points(text: str) -> npt.NDArray[np.uint32]:
+def code_points(text: str) -> npt.NDArray[np.uint32]:
+    """Return the code point of each character."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")

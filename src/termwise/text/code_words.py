@@ -29,6 +29,7 @@ class CodeWords(WordTokenizer):
     """
 
     name: ClassVar[str] = "code-words"
+    nested: ClassVar[bool] = True
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the half-open character ranges of all identifiers and parts, in the order of their starts."""

@@ -60,10 +60,16 @@ def _all_words() -> Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]]:
     """Return tokenizer and steps of all analyzers of words; importing some takes long."""
     from termwise.text.cjk import CjkWords, one_width
     from termwise.text.code_words import CodeWords
+    from termwise.text.folding import folded, joined
     from termwise.text.languages import LANGUAGES, PersianWords
+    from termwise.text.words_with_parts import WordsWithParts
 
     return {
         **_WORDS,
+        "english-parts": (
+            WordsWithParts(),
+            (WordStep("joined", joined), WordStep("folded", folded), LOWER_CASE, _STOP, snowball("english")),
+        ),
         "code": (CodeWords(), (LOWER_CASE,)),
         "cjk": (CjkWords(), (WordStep("one-width", one_width), LOWER_CASE, stop_words("lucene-cjk"))),
         **{
@@ -110,6 +116,9 @@ def make_analyzer(name: str) -> Analyzer:
     name : str
         ``english``
             Unicode words, lower case, 33 stop words, Snowball English stems. The default everywhere.
+        ``english-parts``
+            As ``english``, with accents folded, and with compounds such as ``AB-1200/X``, ``getUserById``, ``T-shirt``
+            and ``5 GHz`` both joined and in parts; see `WordsWithParts`.
         ``standard``
             Word boundaries as in Lucene's StandardTokenizer (UAX #29), lower case.
         ``whitespace``

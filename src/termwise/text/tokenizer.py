@@ -20,6 +20,9 @@ class WordTokenizer(ABC):
     name: ClassVar[str]
     """Name in an `AnalyzerSpec`."""
 
+    nested: ClassVar[bool] = False
+    """Whether a word can be followed by its parts, whose ranges are within its own."""
+
     @abstractmethod
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the half-open character ranges of all words in the order of their starts; none is empty."""

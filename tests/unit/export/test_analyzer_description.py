@@ -68,6 +68,7 @@ HARD_PIECES = [
         "\u09fe\u302e",
         "\u1dfa",
     ),
+    *("AB-1200/X", "5 GHz", "t shirt", "2.5 mm", "1,200", "O'Neill’s", "L’Été", "co\u00adop", "ǿ", "й", "и\u0306"),
     *("running", "sties", "ponies", "dying", "generously", "exceeding", "news", "sayings", "yyyy", "skies's"),
     *("x" * 130, "_" * 300, "𝐱" * 140),
 ]
@@ -247,7 +248,7 @@ def test_words_of_languages(javascript: JavaScriptKit, name: str) -> None:
 
 
 def test_every_character_alone_and_in_a_word() -> None:
-    for name in ("english", "standard", "cjk", "code", "persian", "hindi", "wordpiece"):
+    for name in ("english", "standard", "cjk", "code", "english-parts", "persian", "hindi", "wordpiece"):
         analyzer = make_analyzer(name)
         program = analyzer_of(describe_analyzer(analyzer))
         for start in range(0, 0x30000, 97):

@@ -15,7 +15,7 @@ for name, package in (("lemmas-simple", "simplemma"), ("chinese", "jieba"), ("ja
     if find_spec(package) is None:
         NAMES.remove(name)
 every_analyzer = pytest.mark.parametrize("analyzer", [make_analyzer(name) for name in NAMES], ids=NAMES)
-OVERLAPPING = ("chinese", "cjk", "code")
+OVERLAPPING = ("chinese", "cjk", "code", "english-parts")
 # Other languages have the same steps.
 SOME = [
     name

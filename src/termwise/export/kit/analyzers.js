@@ -101,6 +101,7 @@ const TOKENIZERS = {
   "standard-words-persian": standardWords,
   "code-words": codeWords,
   "cjk-bigrams": cjkPairs,
+  "words-with-parts": wordsWithParts,
 };
 
 const LONGEST = 255; // of a word, in UTF-16 code units
@@ -174,6 +175,28 @@ function codeWords(chars, classes, { word, part }) {
   return found;
 }
 
+/** Words, and compounds of at most 64 characters, each followed by its parts. */
+function wordsWithParts(chars, classes, { word, part }) {
+  const places = [];
+  let kinds = "";
+  for (let place = 0; place < classes.length; place++) {
+    if (classes[place] === "\x7f" || classes[place] === "\x1f") continue;
+    places.push(place);
+    kinds += classes[place];
+  }
+  const found = [];
+  for (const [start, end] of spans(word, kinds)) {
+    const parts = spans(part, kinds.slice(start, end));
+    if (parts.length > 1 && end - start <= 64) found.push([start, end]);
+    for (const [first, last] of parts) found.push([start + first, start + last]);
+  }
+  return found.map(([start, end]) => {
+    let last = places[end - 1] + 1;
+    while (classes[last] === "\x1f") last++;
+    return [places[start], last];
+  });
+}
+
 /** Standard words, with pairs of neighbours in place of Chinese, Japanese and Korean words. */
 function cjkPairs(chars, classes, patterns, space) {
   const found = [];
@@ -234,6 +257,10 @@ function stepOf(step) {
       const rule = rules.find(([longer, pattern]) => size > longer && pattern.test(word));
       return rule ? word.replace(rule[2], rule[3]) : word;
     };
+  }
+  if (step.normalize) {
+    const other = new RegExp(step.unless, "u");
+    return (word) => (other.test(word) ? word : word.normalize(step.normalize));
   }
   if (step.longer) {
     const change = inOrder(step.steps);

@@ -522,6 +522,31 @@ def _cjk_pairs(text: str, classes: str, patterns: Patterns) -> Spans:
     return found + pairs()
 
 
+_NOT_SEEN, _MARK = "\x7f", "\x1f"
+_LONGEST_COMPOUND = 64
+
+
+def _words_with_parts(text: str, classes: str, patterns: Patterns) -> Spans:
+    """Return words, and compounds of at most 64 characters, each followed by its parts."""
+    places = [place for place, kind in enumerate(classes) if kind not in (_NOT_SEEN, _MARK)]
+    kinds = "".join(classes[place] for place in places)
+    found: Spans = []
+    for compound in patterns["word"].finditer(kinds):
+        start = compound.start()
+        parts = [(start + part.start(), start + part.end()) for part in patterns["part"].finditer(compound[0])]
+        if len(parts) > 1 and len(compound[0]) <= _LONGEST_COMPOUND:
+            found.append(compound.span())
+        found += parts
+
+    def end_in_text(end: int) -> int:
+        last = places[end - 1] + 1
+        while classes[last : last + 1] == _MARK:
+            last += 1
+        return last
+
+    return [(places[start], end_in_text(end)) for start, end in found]
+
+
 _TOKENIZERS: dict[str, Callable[[str, str, Patterns], Spans]] = {
     "whitespace": _matches,
     "unicode-words": _matches,
@@ -529,6 +554,7 @@ _TOKENIZERS: dict[str, Callable[[str, str, Patterns], Spans]] = {
     "standard-words-persian": _standard_words,
     "code-words": _code_words,
     "cjk-bigrams": _cjk_pairs,
+    "words-with-parts": _words_with_parts,
 }
 
 
@@ -547,6 +573,9 @@ def _step(step: Mapping[str, Any]) -> Callable[[str], str]:
     if "first" in step:
         rules_in_order = [(longer, re.compile(pattern), new) for longer, pattern, new in step["first"]]
         return lambda word: _first(word, rules_in_order)
+    if "normalize" in step:
+        form, other = step["normalize"], re.compile(step["unless"])
+        return lambda word: word if other.search(word) else unicodedata.normalize(form, word)
     if "longer" in step:
         longer, steps = step["longer"], [_step(each) for each in step["steps"]]
         return lambda word: _all(word, steps) if len(word) > longer else word

@@ -26,6 +26,7 @@ _ONLY_FOR_TOKENIZERS = {
     "standard-words": _STANDARD,
     "cjk-bigrams": (*_STANDARD, "cjkPairs"),
     "code-words": ("codeWords",),
+    "words-with-parts": ("wordsWithParts",),
 }
 """Functions of the kit that only these tokenizers need."""
 

@@ -78,7 +78,9 @@ class Words:
             return [self.text] if analyzer.tokens(self.text) else []
         if analyzer.vocabulary is not None:  # tokens are pieces; a text can have those of other words
             return [each for each in dict.fromkeys(self.text.split()) if analyzer.tokens(each)]
-        firsts = {token: spans[0] for token, spans in analyzer.analyze(self.text).spans_by_token().items()}
+        analysis = analyzer.analyze(self.text)
+        words = [each.start for each in analysis.compounds()]
+        firsts = {analysis.tokens[place]: tuple(analysis.spans[place].tolist()) for place in reversed(words)}
         return [self.text[start:end] for start, end in sorted(firsts.values())]
 
 

@@ -1,0 +1,62 @@
+"""Letters without accents, and words without the characters that join their parts: steps of `WordsWithParts`.
+
+References
+----------
+.. [1] The Unicode Consortium, *UAX #15: Unicode Normalization Forms*. https://www.unicode.org/reports/tr15/
+.. [2] Apache Lucene 10, class ``ASCIIFoldingFilter``, which has more letters and no decomposed ones.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from termwise.text.words_with_parts import INVISIBLE, JOINT
+
+ACCENTS = re.compile("(?<=[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u0370-\u03ff\u1f00-\u1fff])[\u0300-\u036f]+")
+"""Accents on Latin and Greek letters, decomposed."""
+
+NOT_NORMALISED = "[\u0897\u1acf-\u1aff\ua7f1\U00010000-\U0010ffff]"
+"""A character whose normal form depends on the version of Unicode, which differs between versions of Python."""
+
+LETTERS = {
+    **dict(zip("øØđĐðÐłŁħĦıŧŦς", "oOdDdDlLhHitTσ", strict=True)),
+    **{"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "þ": "th", "Þ": "TH", "’": "'"},
+}
+"""Letters with another form than that without accents."""
+
+_FOLDED = str.maketrans(LETTERS)
+_INVISIBLE = re.compile(f"[{INVISIBLE}]+")
+_NOT_NORMALISED = re.compile(NOT_NORMALISED)
+
+
+def joined(word: str) -> str:
+    """Remove the characters between the parts of a word, but not decimal points.
+
+    Examples
+    --------
+    >>> [joined(word) for word in ("AB-1200/X", "2.5 mm", "O'Neill's", "1,200")]
+    ['AB1200X', '2.5mm', "ONeill's", '1200']
+    """
+    return word if word.isalnum() else JOINT.sub("", word)
+
+
+def folded(word: str) -> str:
+    r"""Write a word without accents and characters that are not seen, and compatible characters in one form.
+
+    The form is NFKC [1]_ without accents on Latin and Greek letters. Letters of other scripts keep their marks: *й* is
+    not *и*. *ø đ ł ß æ œ þ* and some others become Latin letters, and *ς* becomes *σ*. Words with characters beyond the
+    Basic Multilingual Plane are not normalised.
+
+    Examples
+    --------
+    >>> [folded(word) for word in ("crème", "cre\u0300me", "Ångström", "straße", "ﬁle", "Ｔｅｘｔ", "co\u00adop")]
+    ['creme', 'creme', 'Angstrom', 'strasse', 'file', 'Text', 'coop']
+    """
+    if word.isascii():
+        return word
+    word = _INVISIBLE.sub("", word)
+    is_stable = _NOT_NORMALISED.search(word) is None
+    letters = unicodedata.normalize("NFKD", word) if is_stable else word
+    letters = ACCENTS.sub("", letters).translate(_FOLDED)
+    return unicodedata.normalize("NFC", letters) if is_stable else letters

@@ -1,0 +1,149 @@
+"""Words and their parts: compounds such as ``AB-1200/X``, ``getUserById``, ``T-shirt`` and ``5 GHz``, joined and split."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import chain
+from typing import ClassVar
+
+import numpy as np
+
+from termwise.fast_dataclass import dataclass
+from termwise.text.characters import character_table, code_points
+from termwise.text.tokenizer import WordTokenizer
+from termwise.text.word_cache import WordCache
+
+LONGEST_JOINED = 64
+"""Longest compound in characters that is a token as a whole."""
+
+INVISIBLE = (
+    "\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
+    "\uffa0\ufff0-\ufff8"
+)
+"""Characters that are not seen, such as soft hyphens and joiners, for a class of a regular expression."""
+
+SKIPPED, MARK, SMALL, CAPITAL, OTHER = "\x7f", "\x1f", "é", "É", "!"
+"""Kinds of characters beyond ASCII: not seen, mark, small or other letter, capital, anything else."""
+
+_HYPHENS, _SPACES = "\u2010\u2011", "\u00a0\u2009\u202f"
+_CAPITAL, _SMALL = f"[A-Z{CAPITAL}]", f"[a-z{SMALL}]"
+_LETTER, _CHARACTER = f"[A-Za-z{CAPITAL}{SMALL}]", f"[A-Za-z0-9{CAPITAL}{SMALL}]"
+_NUMBER = r"[0-9]+(?:\.[0-9]+|,[0-9]{3}(?![0-9]))*"
+_ENDS = f"(?!{_CHARACTER}|[-_/.'&]{_CHARACTER})"
+_ENDING = "(?:[sdmtSDMT]|ll|LL|re|RE|ve|VE)"
+_UNIT = (
+    "(?:[kmgtcdnKMGTCDN]?(?:[bgjlmvwBGJLMVW]|[hH][zZ]|[wWaA][hH]|[pP][aA]|[bB][iI][tT])|[mM][aA]|[kKxX]|[xX]{1,3}[lL]"
+    "|[fF][tT]|[oO][zZ]|[lL][bB][sS]?|[pP][xXtT]|[mM][pP]|[dD][pP][iI]|[rR][pP][mM])"
+)
+
+COMPOUND = re.compile(
+    f"{_NUMBER} {_UNIT}{_ENDS}"
+    f"|[B-HJ-Zb-hj-z] {_LETTER}{{3,}}{_ENDS}"
+    f"|{_CHARACTER}+(?:[-_/.'&]{_CHARACTER}+|(?<=[0-9]),[0-9]{{3}}(?![0-9]))*"
+)
+"""A compound or single word, over the kinds of characters."""
+
+PART = re.compile(
+    f"{_NUMBER}|{_LETTER}+?(?:'{_ENDING}(?!{_CHARACTER})|(?!{_LETTER})"
+    f"|(?<={_LETTER}{_SMALL})(?={_CAPITAL}{_LETTER})|(?<={_CAPITAL}{{2}})(?={_CAPITAL}{_SMALL}{{2}}))"
+)
+"""A part of a compound, over the kinds of characters."""
+
+JOINT = re.compile(
+    rf"[-_/&, {_HYPHENS}{_SPACES}]|['’](?!{_ENDING}$)|\.(?![0-9])|(?<![0-9])\."
+)
+"""What a joined form leaves out: characters between parts, but not the point of 2.5 and the apostrophe of *don't*."""
+
+
+@dataclass(frozen=True)
+class WordsWithParts(WordTokenizer):
+    """Words, and compounds in both forms: joined and split.
+
+    A compound is a run of letters and numbers with single hyphens, slashes, underscores, points, apostrophes and
+    ampersands between them. A compound of several parts is followed by its parts, whose ranges are within its own; if it
+    is longer than 64 characters, only the parts are words.
+
+    - Parts end between letters and numbers, and at capitals: after two letters of which the second is small, if a letter
+      follows the capital, and before the last one of several capitals, if two small letters follow. So *GHz*, *iPhone*,
+      *mRNA*, *PhD* and *PDFs* are one part each.
+    - A number and a unit with a blank between them (``5 GHz``) are a compound, and so are a single letter, except *a* and
+      *i*, and a word of three letters or more (``t shirt``).
+    - Points between digits do not end a number, and commas do not if three digits follow. The endings ``'s 'd 'm 't 'll 're 've`` belong to the part
+      before them.
+    - Marks belong to the letter before them. Characters that are not seen, such as soft hyphens, do not end a word.
+
+    Examples
+    --------
+    >>> WordsWithParts().words("AB-1200/X getUserById")
+    ['AB-1200/X', 'AB', '1200', 'X', 'getUserById', 'get', 'User', 'By', 'Id']
+    >>> WordsWithParts().words("the world's T-shirt, 5 GHz")
+    ['the', "world's", 'T-shirt', 'T', 'shirt', '5 GHz', '5', 'GHz']
+    """
+
+    name: ClassVar[str] = "words-with-parts"
+    nested: ClassVar[bool] = True
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the half-open character ranges of all words and parts, in the order of their starts."""
+        if text.isascii():
+            return _spans(text)
+        kinds = kinds_of_characters()[code_points(text)].tobytes().decode("latin-1")
+        if SKIPPED not in kinds and MARK not in kinds:
+            return _spans(kinds)
+        places = [place for place, kind in enumerate(kinds) if kind not in (SKIPPED, MARK)]
+        found = []
+        for start, end in _spans(kinds.replace(SKIPPED, "").replace(MARK, "")):
+            last = places[end - 1] + 1
+            while kinds[last : last + 1] == MARK:
+                last += 1
+            found.append((places[start], last))
+        return found
+
+    def words(self, text: str) -> list[str]:
+        """Return all words and parts as they are written."""
+        if not text.isascii():
+            return super().words(text)
+        return list(chain.from_iterable(map(_WORDS.__getitem__, COMPOUND.findall(text))))
+
+
+def _spans(kinds: str) -> list[tuple[int, int]]:
+    spans = []
+    for compound in COMPOUND.finditer(kinds):
+        start = compound.start()
+        spans += [(start + first, start + last) for first, last in _PARTS[compound[0]]]
+    return spans
+
+
+def _parts(compound: str) -> tuple[tuple[int, int], ...]:
+    """Return the range of a compound, if it is a word, and the ranges of its parts, if it has several."""
+    parts = tuple(part.span() for part in PART.finditer(compound))
+    is_word = len(parts) > 1 and len(compound) <= LONGEST_JOINED
+    return ((0, len(compound)), *parts) if is_word else parts
+
+
+def _words(compound: str) -> tuple[str, ...]:
+    return tuple(compound[start:end] for start, end in _PARTS[compound])
+
+
+_PARTS, _WORDS = WordCache(_parts), WordCache(_words)
+
+
+@cache
+def kinds_of_characters() -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    """Return the kind of each character, as a code point below 256; those of ASCII are kinds of their own."""
+    table = character_table()
+    of_class = [ord({"L": SMALL, "M": MARK, "N": "0"}.get(kind, OTHER)) for kind in table.kinds]
+    kinds = np.array(of_class, dtype=np.uint8)[table.classes]
+    points = np.arange(len(kinds))
+    kinds[(kinds == ord(SMALL)) & (table.lower != points)] = ord(CAPITAL)
+    kinds[:0x7F] = points[:0x7F]
+    for characters, kind in ((_HYPHENS, "-"), (_SPACES, " "), ("’", "'"), *((char, SKIPPED) for char in invisible())):
+        kinds[list(map(ord, characters))] = ord(kind)
+    kinds.setflags(write=False)
+    return kinds
+
+
+def invisible() -> str:
+    """Return all characters of `INVISIBLE`."""
+    return "".join(filter(re.compile(f"[{INVISIBLE}]").match, map(chr, range(0x10000))))
