@@ -26,13 +26,13 @@ from termwise.text.characters import character_table
 from termwise.text.cjk import HALF_VOICED, HANGUL, IGNORED, VOICED, cjk_character, one_width, with_narrow
 from termwise.text.cleaned_analyzer import CleanedAnalyzer
 from termwise.text.code_words import IDENTIFIER, PART, code_kinds
-from termwise.text.folding import ACCENTS, LETTERS, NOT_NORMALISED
+from termwise.text.folding import ACCENTS, FOLDED_LETTERS, NOT_NORMALISED
 from termwise.text.standard_words import standard_rules
 from termwise.text.stop_lists import stop_list
 from termwise.text.tokenizer import NOT_SPACE, unicode_word
 from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.wordpiece import WordPieceAnalyzer
-from termwise.text.words_with_parts import COMPOUND, INVISIBLE, JOINT, OTHER, kinds_of_characters
+from termwise.text.words_with_parts import COMPOUND, INVISIBLE, JOINT, NUMBER_FIRST, OTHER, kinds_of_characters
 from termwise.text.words_with_parts import PART as COMPOUND_PART
 
 SUPPORTED = (
@@ -326,16 +326,18 @@ def _step(analyzer: Analyzer, name: str, snowball: bool) -> list[dict[str, Any]]
         return _lower_case()
     if name == "one-width":
         return _one_width()
+    if name == "joined":
+        without_points = {"first": [[0, r"\.", ""]]}
+        return [{"first": [[0, JOINT.pattern, ""]]}, {"unless": NUMBER_FIRST, "steps": [without_points]}]
     if name == "folded":
         return [
             {"first": [[0, f"[{INVISIBLE}]+", ""]]},
-            {"normalize": "NFKD", "unless": NOT_NORMALISED},
+            {"unless": NOT_NORMALISED, "steps": [{"normalize": "NFKD"}]},
             {"first": [[0, ACCENTS.pattern, ""]]},
-            {"replace": LETTERS},
-            {"normalize": "NFC", "unless": NOT_NORMALISED},
+            {"replace": FOLDED_LETTERS},
+            {"unless": NOT_NORMALISED, "steps": [{"normalize": "NFC"}]},
         ]
     known: dict[str, dict[str, Any]] = {
-        "joined": {"first": [[0, JOINT.pattern, ""]]},
         "straight-apostrophes": {"replace": {"’": "'"}},
         "stem:porter": {"stem": "porter", "rules": PORTER},
         "stem:snowball-english-3.1": {"stem": "english", "rules": ENGLISH},

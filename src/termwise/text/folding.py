@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from termwise.text.words_with_parts import INVISIBLE, JOINT
+from termwise.text.words_with_parts import INVISIBLE, JOINT, NUMBER_FIRST
 
 ACCENTS = re.compile("(?<=[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u0370-\u03ff\u1f00-\u1fff])[\u0300-\u036f]+")
 """Accents on Latin and Greek letters, decomposed."""
@@ -19,26 +19,30 @@ ACCENTS = re.compile("(?<=[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u0370-\u03ff\u1f00-\
 NOT_NORMALISED = "[\u0897\u1acf-\u1aff\ua7f1\U00010000-\U0010ffff]"
 """A character whose normal form depends on the version of Unicode, which differs between versions of Python."""
 
-LETTERS = {
+FOLDED_LETTERS = {
     **dict(zip("øØđĐðÐłŁħĦıŧŦς", "oOdDdDlLhHitTσ", strict=True)),
     **{"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "þ": "th", "Þ": "TH", "’": "'"},
 }
 """Letters with another form than that without accents."""
 
-_FOLDED = str.maketrans(LETTERS)
+_FOLDED = str.maketrans(FOLDED_LETTERS)
 _INVISIBLE = re.compile(f"[{INVISIBLE}]+")
+_NUMBER_FIRST = re.compile(NUMBER_FIRST)
 _NOT_NORMALISED = re.compile(NOT_NORMALISED)
 
 
 def joined(word: str) -> str:
-    """Remove the characters between the parts of a word, but not decimal points.
+    """Remove the characters between the parts of a word; if a number comes first, its point stays.
 
     Examples
     --------
-    >>> [joined(word) for word in ("AB-1200/X", "2.5 mm", "O'Neill's", "1,200")]
-    ['AB1200X', '2.5mm', "ONeill's", '1200']
+    >>> [joined(word) for word in ("AB-1200/X", "A123.45", "2.5 mm", "O'Neill's", "1,200")]
+    ['AB1200X', 'A12345', '2.5mm', "ONeill's", '1200']
     """
-    return word if word.isalnum() else JOINT.sub("", word)
+    if word.isalnum():
+        return word
+    word = JOINT.sub("", word)
+    return word if _NUMBER_FIRST.search(word) else word.replace(".", "")
 
 
 def folded(word: str) -> str:

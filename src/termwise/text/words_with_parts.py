@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from itertools import chain
+from string import ascii_letters, digits
 from typing import ClassVar
 
 import numpy as np
@@ -53,7 +54,10 @@ PART = re.compile(
 JOINT = re.compile(
     rf"[-_/&, {_HYPHENS}{_SPACES}]|['’](?!{_ENDING}$)|\.(?![0-9])|(?<![0-9])\."
 )
-"""What a joined form leaves out: characters between parts, but not the point of 2.5 and the apostrophe of *don't*."""
+"""What a joined form leaves out: characters between parts, but not points in numbers and the apostrophe of *don't*."""
+
+NUMBER_FIRST = "^[0-9]"
+"""Words with this pattern keep points in numbers in their joined form."""
 
 
 @dataclass(frozen=True)
@@ -131,19 +135,16 @@ _PARTS, _WORDS = WordCache(_parts), WordCache(_words)
 
 @cache
 def kinds_of_characters() -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """Return the kind of each character, as a code point below 256; those of ASCII are kinds of their own."""
+    """Return the kind of each character, as a code point below 256; ASCII letters, digits and joints are their own."""
     table = character_table()
     of_class = [ord({"L": SMALL, "M": MARK, "N": "0"}.get(kind, OTHER)) for kind in table.kinds]
     kinds = np.array(of_class, dtype=np.uint8)[table.classes]
     points = np.arange(len(kinds))
     kinds[(kinds == ord(SMALL)) & (table.lower != points)] = ord(CAPITAL)
-    kinds[:0x7F] = points[:0x7F]
-    for characters, kind in ((_HYPHENS, "-"), (_SPACES, " "), ("’", "'"), *((char, SKIPPED) for char in invisible())):
+    invisible = "".join(re.findall(f"[{INVISIBLE}]", "".join(map(chr, range(0x10000)))))
+    for characters, kind in ((_HYPHENS, "-"), (_SPACES, " "), ("’", "'"), (invisible, SKIPPED)):
         kinds[list(map(ord, characters))] = ord(kind)
+    for char in f"{ascii_letters}{digits}-_/.'&, ":
+        kinds[ord(char)] = ord(char)
     kinds.setflags(write=False)
     return kinds
-
-
-def invisible() -> str:
-    """Return all characters of `INVISIBLE`."""
-    return "".join(filter(re.compile(f"[{INVISIBLE}]").match, map(chr, range(0x10000))))

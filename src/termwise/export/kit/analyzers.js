@@ -258,9 +258,10 @@ function stepOf(step) {
       return rule ? word.replace(rule[2], rule[3]) : word;
     };
   }
-  if (step.normalize) {
-    const other = new RegExp(step.unless, "u");
-    return (word) => (other.test(word) ? word : word.normalize(step.normalize));
+  if (step.normalize) return (word) => word.normalize(step.normalize);
+  if (step.unless) {
+    const other = new RegExp(step.unless, "u"), change = inOrder(step.steps);
+    return (word) => (other.test(word) ? word : change(word));
   }
   if (step.longer) {
     const change = inOrder(step.steps);

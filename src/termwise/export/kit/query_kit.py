@@ -574,8 +574,11 @@ def _step(step: Mapping[str, Any]) -> Callable[[str], str]:
         rules_in_order = [(longer, re.compile(pattern), new) for longer, pattern, new in step["first"]]
         return lambda word: _first(word, rules_in_order)
     if "normalize" in step:
-        form, other = step["normalize"], re.compile(step["unless"])
-        return lambda word: word if other.search(word) else unicodedata.normalize(form, word)
+        form = step["normalize"]
+        return lambda word: unicodedata.normalize(form, word)
+    if "unless" in step:
+        other, conditional = re.compile(step["unless"]), [_step(each) for each in step["steps"]]
+        return lambda word: word if other.search(word) else _all(word, conditional)
     if "longer" in step:
         longer, steps = step["longer"], [_step(each) for each in step["steps"]]
         return lambda word: _all(word, steps) if len(word) > longer else word
