@@ -229,12 +229,9 @@ class TextReader:
                     verdicts[chunks.start : chunks.stop] = CONTAINED if contained else LACKING
 
     def _tokens(self, text: str) -> list[str] | _Places:
-        if not self._has_compounds:
-            return self._analyzer.tokens(text)
-        places: _Places = {}
-        for token, start, end in _steps(self._analyzer.analyze(text)):
-            places.setdefault(token, []).append((start, end))
-        return places
+        return (
+            _places_of(self._analyzer.analyze(text)) if self._has_compounds else self._analyzer.tokens(text)
+        )
 
     def _contains(self, tokens: list[str] | _Places, text: str, phrase: Phrase) -> bool:
         if isinstance(tokens, dict):
@@ -393,6 +390,14 @@ def _steps(analysis: Analysis) -> tuple[tuple[str, int, int], ...]:
     """Return the tokens with their ranges of positions."""
     starts, ends = analysis.positions().T.tolist()
     return tuple(zip(analysis.tokens, starts, ends, strict=True))
+
+
+def _places_of(analysis: Analysis) -> _Places:
+    """Return the ranges of positions of each token."""
+    places: _Places = {}
+    for token, start, end in _steps(analysis):
+        places.setdefault(token, []).append((start, end))
+    return places
 
 
 def _has_path(places: _Places, phrase: Phrase) -> bool:

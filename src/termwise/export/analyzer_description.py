@@ -32,7 +32,14 @@ from termwise.text.stop_lists import stop_list
 from termwise.text.tokenizer import NOT_SPACE, unicode_word
 from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.wordpiece import WordPieceAnalyzer
-from termwise.text.words_with_parts import COMPOUND, INVISIBLE, JOINT, NUMBER_FIRST, OTHER, kinds_of_characters
+from termwise.text.words_with_parts import (
+    COMPOUND,
+    INVISIBLE,
+    JOINT,
+    NUMBER_FIRST,
+    OTHER,
+    kinds_of_characters,
+)
 from termwise.text.words_with_parts import PART as COMPOUND_PART
 
 SUPPORTED = (

@@ -114,6 +114,6 @@ def _forms(terms: SimilarTerms, similar: SimilarTerm, typed: str) -> Iterator[st
     """Yield words with a term, the most frequent ones first, in lower case if the typed word is; last, its `word`."""
     for form, _ in terms.written(similar).most_common():
         for word in (form.lower(), form) if typed.islower() else (form,):
-            if terms.analyzer.tokens(word) == [similar.term]:
+            if terms.analyzer.tokens(word)[:1] == [similar.term]:  # a compound is followed by its parts
                 yield word
     yield similar.word

@@ -20,8 +20,8 @@ NOT_NORMALISED = "[\u0897\u1acf-\u1aff\ua7f1\U00010000-\U0010ffff]"
 """A character whose normal form depends on the version of Unicode, which differs between versions of Python."""
 
 FOLDED_LETTERS = {
-    **dict(zip("øØđĐðÐłŁħĦıŧŦς", "oOdDdDlLhHitTσ", strict=True)),
-    **{"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "þ": "th", "Þ": "TH", "’": "'"},
+    **dict(zip("øØđĐðÐłŁħĦıŧŦς’", "oOdDdDlLhHitTσ'", strict=True)),
+    **dict(zip("ßẞæÆœŒþÞ", ["ss", "SS", "ae", "AE", "oe", "OE", "th", "TH"], strict=True)),
 }
 """Letters with another form than that without accents."""
 

@@ -68,7 +68,7 @@ def _all_words() -> Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]]:
         **_WORDS,
         "english-parts": (
             WordsWithParts(),
-            (WordStep("joined", joined), WordStep("folded", folded), LOWER_CASE, _STOP, snowball("english")),
+            (WordStep("folded", folded), WordStep("joined", joined), LOWER_CASE, _STOP, snowball("english")),
         ),
         "code": (CodeWords(), (LOWER_CASE,)),
         "cjk": (CjkWords(), (WordStep("one-width", one_width), LOWER_CASE, stop_words("lucene-cjk"))),

@@ -1,4 +1,4 @@
-"""Words and their parts: compounds such as ``AB-1200/X``, ``getUserById``, ``T-shirt`` and ``5 GHz``, joined and split."""
+"""Words, and compounds such as ``AB-1200/X``, ``getUserById``, ``T-shirt`` and ``5 GHz``, joined and in parts."""
 
 from __future__ import annotations
 
@@ -51,9 +51,7 @@ PART = re.compile(
 )
 """A part of a compound, over the kinds of characters."""
 
-JOINT = re.compile(
-    rf"[-_/&, {_HYPHENS}{_SPACES}]|['’](?!{_ENDING}$)|\.(?![0-9])|(?<![0-9])\."
-)
+JOINT = re.compile(rf"[-_/&, {_HYPHENS}{_SPACES}]|['’](?!{_ENDING}$)|\.(?![0-9])|(?<![0-9])\.")
 """What a joined form leaves out: characters between parts, but not points in numbers and the apostrophe of *don't*."""
 
 NUMBER_FIRST = "^[0-9]"
@@ -62,19 +60,19 @@ NUMBER_FIRST = "^[0-9]"
 
 @dataclass(frozen=True)
 class WordsWithParts(WordTokenizer):
-    """Words, and compounds in both forms: joined and split.
+    """Words, and compounds in both forms: joined and in parts.
 
     A compound is a run of letters and numbers with single hyphens, slashes, underscores, points, apostrophes and
-    ampersands between them. A compound of several parts is followed by its parts, whose ranges are within its own; if it
-    is longer than 64 characters, only the parts are words.
+    ampersands between them. A compound of several parts is followed by its parts, whose ranges are within its own. If
+    it is longer than 64 characters, only the parts are words.
 
-    - Parts end between letters and numbers, and at capitals: after two letters of which the second is small, if a letter
-      follows the capital, and before the last one of several capitals, if two small letters follow. So *GHz*, *iPhone*,
-      *mRNA*, *PhD* and *PDFs* are one part each.
-    - A number and a unit with a blank between them (``5 GHz``) are a compound, and so are a single letter, except *a* and
+    - Parts end between letters and numbers.
+    - Parts end at capitals: after two letters of which the second is small, if a letter follows the capital, and before
+      the last one of several capitals, if two small letters follow. So *GHz*, *iPhone*, *mRNA* and *PDFs* are one part.
+    - A number and a unit with a blank between them (``5 GHz``) are a compound. So are a single letter, except *a* and
       *i*, and a word of three letters or more (``t shirt``).
-    - Points between digits do not end a number, and commas do not if three digits follow. The endings ``'s 'd 'm 't 'll 're 've`` belong to the part
-      before them.
+    - Points between digits do not end a number, and commas do not if three digits follow.
+    - The endings ``'s 'd 'm 't 'll 're 've`` belong to the part before them.
     - Marks belong to the letter before them. Characters that are not seen, such as soft hyphens, do not end a word.
 
     Examples

@@ -53,6 +53,18 @@ def test_the_excerpt_has_the_rarest_words_of_the_query(folder):
     )
 
 
+@pytest.mark.parametrize("analyzer", ["english-parts", "code"])
+def test_a_compound_and_its_parts_are_marked_once(tmp_path, analyzer):
+    searcher = build_index(
+        [Document("a", "Use getUserId, user!")], tmp_path / "i", analyzer=analyzer, store_text=True
+    )
+    found = searcher.search(Search("getUserId"))
+    assert shown(found.snippets()[0]) == ["getUserId", "user"]
+    explanation = searcher.explain("getUserId", "a")
+    assert sum(part.score for part in explanation.contributions) == explanation.score
+    assert explanation.to_text().count("Use ") == 1
+
+
 def test_texts_without_a_word_show_their_beginning(folder):
     searcher = termwise.open(folder / "words")
     assert searcher.search(Search("zebra of the")).snippets(["empty", "list", "heap"], length=20) == [

@@ -280,3 +280,15 @@ def test_a_long_query_has_few_suggestions(folders, monkeypatch):
     fuzzy = searching(termwise.open(folders / "standard"), fuzzy=True)
     assert set(fuzzy.rank(" ".join(["lists", *words])).doc_ids) == {"a", "c"}
     assert set(searched) == set(words[:MOST_WORDS])
+
+
+def test_compounds_and_their_parts(tmp_path):
+    texts = ["Filter AB-1200/X", "A T-shirt of cotton", "Foo bar 12mm"]
+    documents = [Document(str(place), text) for place, text in enumerate(texts)]
+    searcher = build_index(documents, tmp_path / "i", analyzer="english-parts", store_text=True)
+    for known in ("T-shirt", "tshirt", "foo-bar", "T shirt"):
+        assert searcher.did_you_mean(known) == []
+    assert [each.word for each in searcher.did_you_mean("t-shrit and cottn")] == ["shrit", "cottn"]
+    for typed in ("AB-12", "ab12", "AB-1200/", "ab_1200"):
+        assert searcher.search(Search(typed, prefix=True)).ranking.doc_ids[0] == "0", typed
+    assert [each.word for each in searcher.complete("AB-12")] == ["AB-1200/X"]

@@ -197,6 +197,74 @@ WITH_FIELDS: dict[str, dict[str, Any]] = {
 }
 
 
+PRODUCTS = {
+    "slash": "Filter AB-1200/X for pumps",
+    "blanks": "Filter AB 1200 X for pumps",
+    "joined": "Filter ab1200x for pumps",
+    "other": "Filter AB-1200/Y: 1200 X",
+    "shirt": "A T-shirt, 5GHz",
+    "tshirt": "A tshirt of 5 GHz",
+    "apart": "shirt for t, ghz 5",
+}
+CODES = {"slash", "blanks", "joined"}
+
+
+@pytest.fixture(scope="module")
+def products(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Searcher]:
+    folder = tmp_path_factory.mktemp("products")
+    made = [Document(doc_id, text) for doc_id, text in PRODUCTS.items()]
+    return {
+        name: termwise.build_index(made, folder / name, analyzer=name, store_text=True)
+        for name in ("english-parts", "code")
+    }
+
+
+@pytest.mark.parametrize(
+    ("analyzer", "phrase", "expected"),
+    [
+        ("english-parts", "filter AB-1200/X", CODES),
+        ("english-parts", "filter ab1200x for pumps", CODES),
+        ("english-parts", "AB 1200 X", CODES),
+        ("english-parts", "ab 1200", CODES | {"other"}),
+        ("english-parts", "ab 1200x", CODES),
+        ("english-parts", "1200 x", CODES | {"other"}),
+        ("english-parts", "t-shirt", {"shirt", "tshirt"}),
+        ("english-parts", "T SHIRT", {"shirt", "tshirt"}),
+        ("english-parts", "tshirt", {"shirt", "tshirt"}),
+        ("english-parts", "t-shirt 5ghz", {"shirt", "tshirt"}),
+        ("english-parts", "shirt t", {"apart"}),
+        ("english-parts", "wi-fi", set()),
+        ("code", "filter ab1200x", CODES),
+        ("code", "filter ab 1200 x", CODES),
+        ("code", "ab1200x for pumps", CODES),
+        ("code", "1200 x for", CODES),
+        ("code", "5ghz", {"shirt", "tshirt"}),
+    ],
+)
+def test_phrases_with_compounds(
+    products: dict[str, Searcher], analyzer: str, phrase: str, expected: set[str]
+) -> None:
+    searcher, query = products[analyzer], "filter ab 1200 x t shirt 5 ghz"
+    assert set(searcher.rank(query, k=9, must=phrase).doc_ids) == expected
+    assert set(searcher.rank(query, k=9, must_not=phrase).doc_ids) == PRODUCTS.keys() - expected
+
+
+@given(
+    st.lists(st.sampled_from(["AB-12", "ab12", "ab", "12", "12-AB", "the", "x"]), min_size=1, max_size=6),
+    st.data(),
+)
+@settings(max_examples=100)
+def test_a_text_contains_its_own_words(words: list[str], data: st.DataObject) -> None:
+    analyzer = termwise.text.make_analyzer("english-parts")
+    first = data.draw(st.integers(0, len(words) - 1))
+    phrase = ", ".join(words[first : data.draw(st.integers(first + 1, len(words)))])
+    tokens = analyzer.analyze(phrase)
+    if len(tokens.tokens):
+        steps = text_conditions._steps(tokens)
+        places = text_conditions._places_of(analyzer.analyze(", ".join(words)))
+        assert text_conditions._has_path(places, text_conditions.Phrase("", (), steps=steps))
+
+
 @pytest.mark.parametrize("name", WITH_FIELDS)
 def test_phrases_end_at_the_borders_of_fields(tmp_path: Path, name: str) -> None:
     path = tmp_path / "tea.jsonl"

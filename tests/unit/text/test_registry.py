@@ -51,6 +51,12 @@ GOLDEN = {
         "exampl org b c d e f 1 mail me host exampl 東京の人 like カタカナ 한국어 1️⃣ हिन्दी नमस्ते שלום "
         "עליכם สวัสดี u s run universiti 3d c e mail x\u0301i",
     ),
+    "english-parts": (
+        "b7a8fa82b34a2713522515e52a1dadf2a93b6d77cfefe99fb8d6a41b4ed6cb21",
+        "world naiv cafe isn't οδοσ strass istanbul has 1234.5 km2 km 2 oneil o neill snakecas snake "
+        "case see https exampleorgab exampl org b c def d e f 1 mail me hostexampl host exampl 東京の人 like "
+        "カタカナ 한국어 1 हिन्दी नमस्ते שלום עליכם สวัสดี usa u s run universiti 3d 3 d c email e mail xy",
+    ),
     "standard": (
         "911b3f45a79de3eb656edc4926a9e78aebbdea116828a4831d71b6b26f5c2a59",
         "the world’s naïve café isn't in οδοσ or straße i\u0307stanbul has 1,234.5 km of o'neill's "

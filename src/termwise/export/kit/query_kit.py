@@ -533,7 +533,9 @@ def _words_with_parts(text: str, classes: str, patterns: Patterns) -> Spans:
     found: Spans = []
     for compound in patterns["word"].finditer(kinds):
         start = compound.start()
-        parts = [(start + part.start(), start + part.end()) for part in patterns["part"].finditer(compound[0])]
+        parts = [
+            (start + part.start(), start + part.end()) for part in patterns["part"].finditer(compound[0])
+        ]
         if len(parts) > 1 and len(compound[0]) <= _LONGEST_COMPOUND:
             found.append(compound.span())
         found += parts

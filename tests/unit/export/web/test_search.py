@@ -26,6 +26,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "bm25": {"model": "bm25"},
     "bm25 with standard words": {"model": "bm25", "analyzer": "standard"},
     "code": {"model": "bm25", "analyzer": "code"},
+    "words with parts": {"model": "bm25", "analyzer": "english-parts"},
     "Dirichlet": {"model": "dirichlet"},
     "Jelinek-Mercer": {"model": "jm"},
     "whitespace": {"model": "bm25", "analyzer": "whitespace"},

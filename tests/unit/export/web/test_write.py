@@ -213,6 +213,7 @@ ANALYZERS = (
     "standard",
     "standard+stop+porter",
     "code",
+    "english-parts",
     "cjk",
     "whitespace",
     "stm2",

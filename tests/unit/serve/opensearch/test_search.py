@@ -12,6 +12,8 @@ from tests.unit.serve.conftest import TEAS, served
 
 import termwise
 from termwise.attributes import Schema
+from termwise.serve.opensearch.words import Words
+from termwise.text import make_analyzer
 
 
 @pytest.fixture(scope="module")
@@ -815,3 +817,9 @@ def test_a_match_on_the_only_text_is_answered(
     with served([str(tmp_path / "i.tw")]) as client:
         (hit,) = search(client, query, index="i", highlight={"fields": {"*": {}}})["hits"]["hits"]
         assert hit["highlight"][name][0].startswith("<em>Tea</em>")
+
+
+def test_a_compound_is_one_word() -> None:
+    words = Words("T-shirt, 5 GHz red 5ghz", every=True)
+    assert words.needed(make_analyzer("english-parts")) == ["T-shirt", "5 GHz", "red"]
+    assert words.needed(make_analyzer("english")) == ["T", "shirt", "5", "GHz", "red", "5ghz"]

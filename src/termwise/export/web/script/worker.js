@@ -543,7 +543,12 @@ export class Search {
       : new Map(part.placed(text).map(({ token }) => [token, 1]));
     const marks = part.placed(body).filter(({ token }) => weights.has(token));
     const [low, high] = passage(body, marks, weights, length);
-    const spans = marks.filter(({ start, end }) => start >= low && end <= high).map(({ start, end }) => [start - low, end - low]);
+    const spans = [];
+    for (const { start, end } of marks.filter(({ start, end }) => start >= low && end <= high)) {
+      const last = spans.at(-1);
+      if (last && start - low < last[1]) last[1] = Math.max(last[1], end - low);
+      else spans.push([start - low, end - low]);
+    }
     return { text: body.slice(low, high), spans, before: low, after: body.length - high };
   }
 }
