@@ -300,6 +300,8 @@ class SynonymMatcher:
                     continue
                 yield SynonymMatch(words, span, tuple(found.values()), self._replaced[words])
                 place += length - 1
+                while place + 1 < len(tokens) and spans[place + 1][0] < span[1]:
+                    place += 1  # the parts of a compound that matches
                 break
             place += 1
 

@@ -199,12 +199,8 @@ class TextReader:
         verdicts = np.full(len(self.index), UNKNOWN, dtype=np.int8)
         if self.postings_are_words:
             with_token = {token: self._with_token(token) for token in phrase.tokens}
-            # At each position of the phrase, the documents that have the tokens of a path to it.
             steps = phrase.steps or [(token, place, place + 1) for place, token in enumerate(phrase.tokens)]
-            reached = {0: np.ones(len(self.index), dtype=np.bool_)}
-            for token, start, end in sorted(steps, key=itemgetter(1)):
-                reached[end] = reached.get(end, False) | (reached[start] & with_token[token])
-            verdicts[~reached[max(reached)]] = LACKING
+            verdicts[~on_a_path([(with_token[token], start, end) for token, start, end in steps])] = LACKING
             if decided:
                 verdicts[verdicts == UNKNOWN] = CONTAINED
         with self._lock:
@@ -264,6 +260,26 @@ def documents_with(index: Index, terms: npt.NDArray[np.int32]) -> npt.NDArray[np
         starts = index.chunks.starts
         mask = np.repeat(np.logical_or.reduceat(mask, starts), index.chunks.counts(starts))
     return mask
+
+
+def on_a_path(steps: Sequence[tuple[npt.NDArray[np.bool_], int, int]]) -> npt.NDArray[np.bool_]:
+    """Return which documents have the tokens of some path from the first position to the last one.
+
+    Each step is the documents that have a token, and the range of its positions, see `Analysis.positions`. So a
+    document has a compound if it has the joined form or all parts.
+
+    Examples
+    --------
+    >>> tshirt, t, shirt = np.array([True, False, False]), np.array([False, True, False]), np.array([False, True, True])
+    >>> on_a_path([(tshirt, 0, 2), (t, 0, 1), (shirt, 1, 2)]).tolist()
+    [True, True, False]
+    """
+    if len(steps) == 1:
+        return steps[0][0]
+    reached = {steps[0][1]: np.ones_like(steps[0][0])}
+    for having, start, end in sorted(steps, key=itemgetter(1)):
+        reached[end] = reached.get(end, False) | (reached[start] & having)
+    return reached[max(reached)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,9 @@
 """Documents that match a query by its words: those that contain all of its words, most, or any.
 
-The words of a query are the distinct tokens that the analyzer leaves of it. Terms that a search adds for a word, such
-as those of similar spelling, count as this word. A document contains a word if it has a posting of it, so no text is
-read; in an index of a model that expands documents, it then has the words that the model adds, too.
+The words of a query are the distinct tokens that the analyzer leaves of it. A compound that an analyzer has both joined
+and in parts is one word: a document contains it if it has the joined form or all parts. Terms that a search adds for a
+word, such as those of similar spelling, count as this word. A document contains a word if it has a posting of it, so no
+text is read; in an index of a model that expands documents, it then has the words that the model adds, too.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from termwise.engine.allowed_documents import AllowedDocuments, documents_at
 from termwise.engine.query_encoder import ExplicitWeights, QueryEncoder
 from termwise.engine.query_settings import added_terms
 from termwise.engine.query_vector import QueryVector
-from termwise.engine.text_conditions import documents_with
+from termwise.engine.text_conditions import documents_with, on_a_path
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 
 Ordinals = npt.NDArray[np.int64]
+
+QueryWord = list[tuple[npt.NDArray[np.int32], int, int]]
+"""Terms of each token of a word, ascending, of which a document has one, with the positions of the token."""
 
 PER_CENT = {"any": 0, "most": 75, "all": 100}
 """Share of the words of a query that a document contains, by name."""
@@ -125,30 +129,38 @@ def word_matches(
     return of_all if len(words) == 1 or _has_one(index, of_all) else matches("any")
 
 
-def query_words(
-    index: Index, encoder: QueryEncoder, query: QueryVector, text: str
-) -> list[npt.NDArray[np.int32]]:
-    """Return the terms of each distinct word of a query, none for a word that the index lacks."""
+def query_words(index: Index, encoder: QueryEncoder, query: QueryVector, text: str) -> list[QueryWord]:
+    """Return each distinct word of a query; no terms for a token that the index lacks."""
     if isinstance(encoder, ExplicitWeights):
-        return list(query.terms[:, None])
+        return [[(terms, 0, 1)] for terms in query.terms[:, None]]
     kept = set(query.terms.tolist())
     added = [(each.number, frozenset(each.spans)) for each in added_terms(encoder, text).terms]
+    analysis = encoder.analyzer.analyze(text)
+    compounds = {analysis.tokens[each.start : each.stop]: each for each in analysis.compounds()}
+    spans, positions = analysis.spans_by_token(), analysis.positions().tolist()
     words = []
-    for token, spans in encoder.analyzer.analyze(text).spans_by_token().items():
-        number = index.vocabulary.number(token)
-        terms = {term for term, places in added if not places.isdisjoint(spans)}
-        if number is not None and number not in kept and not terms:
-            continue  # dropped by the weighting of the query
-        terms |= set() if number is None else {number}
-        words.append(np.array(sorted(terms & kept), dtype=np.int32))
+    for tokens, places in compounds.items():
+        terms: list[set[int]] = []
+        dropped = weighted = False
+        for token in tokens:
+            number = index.vocabulary.number(token)
+            own = set() if number is None else {number}
+            others = {term for term, its_spans in added if not its_spans.isdisjoint(spans[token])}
+            weighted |= bool(found := (own | others) & kept)
+            dropped |= not found and bool(own)
+            terms.append(found or own)
+        if dropped and not weighted:
+            continue  # by the weighting of the query
+        numbers = [np.array(sorted(each), dtype=np.int32) for each in terms]
+        words.append([(each, *positions[place]) for each, place in zip(numbers, places, strict=True)])
     return words
 
 
-def _counts_of_words(index: Index, words: list[npt.NDArray[np.int32]]) -> npt.NDArray[np.uint16]:
+def _counts_of_words(index: Index, words: list[QueryWord]) -> npt.NDArray[np.uint16]:
     """Return how many of the words each document contains, by position."""
     counts = np.zeros(len(index), dtype=np.uint16)
     for word in words:
-        counts += documents_with(index, word)
+        counts += on_a_path([(documents_with(index, terms), start, end) for terms, start, end in word])
     return counts
 
 

@@ -13,8 +13,8 @@ An identifier is
 
 - a word between white space of at least `SHORTEST` letters and digits, that has both, or digits with other characters
   between them, or at least `DIGITS` digits; or words in quotes,
-- that is rare: some document contains all of its tokens, but at most one in `RARE` documents, or in a small
-  index `FEW` documents. For words in quotes, it need not be rare.
+- that is rare: some document contains all of its words, of compounds the joined form or all parts, but at most one in
+  `RARE` documents, or in a small index `FEW` documents. For words in quotes, it need not be rare.
 
 In queries of more than `MOST_WORDS` words, which are documents rather than queries, nothing is an identifier.
 """
@@ -26,8 +26,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from termwise.engine.text_conditions import documents_with
+from termwise.engine.text_conditions import documents_with, on_a_path
 from termwise.fast_dataclass import dataclass
 from termwise.search.parts import Part
 
@@ -116,18 +117,25 @@ def _has_shape(word: str) -> bool:
 def _identifiers(similar: SimilarTerms, text: str) -> tuple[tuple[str, ...], float]:
     """Return the identifiers of a query, and their share of it; the words are those of an index of whole words."""
     index, analysis = similar.index, similar.analyzer.analyze(text)
-    number = index.vocabulary.number
+    compounds, positions = analysis.compounds(), analysis.positions().tolist()
+    numbers = index.vocabulary.numbers(list(analysis.tokens))
     most = max(FEW, len(index) // RARE)
+
+    def having_token(place: int) -> npt.NDArray[np.bool_]:
+        number = numbers[[place]]
+        return documents_with(index, number[number >= 0].astype(np.int32))
+
     identifiers, within = [], np.zeros(len(analysis.tokens), dtype=np.bool_)
     for found in _CANDIDATE.finditer(text):
         if found["quoted"] is None and not _has_shape(found[0]):
             continue
         inside = (analysis.spans[:, 0] >= found.start()) & (analysis.spans[:, 1] <= found.end())
-        terms = {number(analysis.tokens[token]) for token in np.flatnonzero(inside).tolist()}
-        known = sorted(term for term in terms if term is not None)
-        if not known or len(known) < len(terms):
+        words = [compound for compound in compounds if inside[compound.start]]
+        if not words or any((numbers[compound] < 0).all() for compound in words):
             continue
-        having = np.logical_and.reduce([documents_with(index, np.array([t], dtype=np.int32)) for t in known])
+        having = np.logical_and.reduce(
+            [on_a_path([(having_token(place), *positions[place]) for place in word]) for word in words]
+        )
         if having.any() and (found["quoted"] is not None or np.count_nonzero(having) <= most):
             identifiers.append(found[0])
             within |= inside

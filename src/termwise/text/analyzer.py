@@ -69,6 +69,8 @@ class Analysis:
     def compounds(self) -> list[range]:
         """Return the tokens of each compound, and of each word that is none, as ranges of their places.
 
+        Tokens with equal spans, such as pieces of one character, are no compound.
+
         Examples
         --------
         >>> from termwise.text import make_analyzer
@@ -76,11 +78,10 @@ class Analysis:
         [range(0, 1), range(1, 4)]
         """
         found: list[range] = []
-        last = 0
-        for place, end in enumerate(self.spans[:, 1].tolist()):
-            if end > last:
+        spans = self.spans.tolist()
+        for place, span in enumerate(spans):
+            if not found or span[1] > spans[found[-1].start][1] or span == spans[found[-1].start]:
                 found.append(range(place, place))
-                last = end
             found[-1] = range(found[-1].start, place + 1)
         return found
 

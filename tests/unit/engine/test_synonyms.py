@@ -198,3 +198,9 @@ def test_matches_are_the_longest_ones_from_left_to_right(lines, text):
     for match in found:
         assert tuple(text[slice(*match.span)].split()) == match.tokens
         assert match.tokens not in {tuple(each.text.split()) for each in match.synonyms}
+
+
+def test_parts_of_a_compound_that_matches_are_no_other_match():
+    found = Synonyms.parse(["tshirt, tee", "shirt, blouse"]).matcher(make_analyzer("english-parts"))
+    assert found.forms("red t-shirt") == ["red t-shirt", "red tee"]
+    assert found.forms("t-shirt shirt") == ["t-shirt shirt", "t-shirt blouse", "tee shirt", "tee blouse"]

@@ -90,3 +90,27 @@ def test_mixtures_without_a_part_of_words_or_of_vectors(mixture: Searcher) -> No
         (Searcher.mix({"words": words, "vectors": vectors}, [1.0, -1.0]), (1.0, -1.0)),
     ):
         assert weights_for(searcher, "AB-1005/X").weights == weights
+
+
+@pytest.fixture(scope="module")
+def compounds(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
+    folder = tmp_path_factory.mktemp("compounds")
+    made = [*DOCUMENTS, Document("wifi", "pump with wifi")]
+    vectors = build_index(made, folder / "instant", model="instant").parts[1].backend
+    words = build_index(made, folder / "words", model="bm25", analyzer="english-parts")
+    return Searcher.mix({"words": words, "vectors": Searcher(vectors)}, [0.4, 0.6])
+
+
+@pytest.mark.parametrize(
+    ("query", "identifiers"),
+    [
+        ("AB-1005/X", ("AB-1005/X",)),
+        ("AB1005X", ("AB1005X",)),
+        ("AB-1005", ("AB-1005",)),  # its parts are known, its joined form is not
+        ('"wi-fi pump"', ('"wi-fi pump"',)),  # the document has only the joined form
+        ("AB-9999/X", ()),
+        ("wi-fi", ()),  # no digits
+    ],
+)
+def test_identifiers_are_compounds(compounds: Searcher, query: str, identifiers: tuple[str, ...]) -> None:
+    assert weights_for(compounds, query).identifiers == identifiers

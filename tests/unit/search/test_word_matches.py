@@ -76,6 +76,38 @@ def test_matches_by_hand(
     assert found.length() == (5 if expected or query == "zebra" else len(marks))
 
 
+@pytest.mark.parametrize(
+    ("analyzer", "query", "expected"),
+    [
+        ("english-parts", "t-shirt red", {"hyphen", "joined", "blank", "apart"}),
+        ("english-parts", "red T shirt", {"hyphen", "joined", "blank", "apart"}),
+        ("english-parts", "tshirt red", {"hyphen", "joined", "blank"}),
+        ("english-parts", "t-shirt red t-shirt", {"hyphen", "joined", "blank", "apart"}),
+        ("english-parts", "t-skirt red", set()),
+        ("code", "redShirt", {"camel", "hyphen", "joined2", "blank", "apart", "red"}),
+    ],
+)
+def test_a_compound_is_one_word(tmp_path: Path, analyzer: str, query: str, expected: set[str]) -> None:
+    texts = {
+        "hyphen": "red t-shirt",
+        "joined": "red tshirt",
+        "blank": "T shirt in red",
+        "apart": "red shirt, size T",
+        "red": "red shirt",
+        "green": "green t-shirt",
+        "camel": "redShirt",
+        "joined2": "redshirt",
+    }
+    index = build_index(
+        [Document(*each) for each in texts.items()], tmp_path / "i", model="bm25", analyzer=analyzer
+    )
+    found = index.search(Search(query, match="all"))
+    assert set(found.ranking.doc_ids) == expected
+    half = index.search(Search("t-shirt zebra", match="50%"))  # 1 of 2 words
+    assert {"hyphen", "green", "apart"} <= set(half.ranking.doc_ids)
+    assert half.count() == len(half.ranking)
+
+
 def test_an_index_of_words(words: Searcher) -> None:
     assert words.search(Search("green zebra tea")).count() == 3
     assert words.search(Search("green zebra tea")).matched is None

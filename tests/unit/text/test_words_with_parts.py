@@ -5,11 +5,13 @@ from __future__ import annotations
 import pickle
 import unicodedata
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.text import WordsWithParts, make_analyzer
+from termwise.text.analyzer import Analysis
 from termwise.text.folding import folded, joined
 from termwise.text.words_with_parts import LONGEST_JOINED
 
@@ -154,6 +156,10 @@ def test_positions_of_compounds() -> None:
         "end": (6, 7),
     }
     assert analysis.compounds() == [range(1), range(1, 5), range(5, 8), range(8, 10)]
+    pieces = Analysis(
+        ("a", "b", "c"), np.array([[0, 1], [0, 1], [1, 2]], dtype=np.int32)
+    )  # of two characters
+    assert pieces.compounds() == [range(1), range(1, 2), range(2, 3)]
     assert ANALYZER.analyze("").positions().shape == (0, 2)
 
 
