@@ -8,6 +8,8 @@ text is read; in an index of a model that expands documents, it then has the wor
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -134,26 +136,31 @@ def query_words(index: Index, encoder: QueryEncoder, query: QueryVector, text: s
     if isinstance(encoder, ExplicitWeights):
         return [[(terms, 0, 1)] for terms in query.terms[:, None]]
     kept = set(query.terms.tolist())
-    added = [(each.number, frozenset(each.spans)) for each in added_terms(encoder, text).terms]
+    added = [(each.number, each.spans) for each in added_terms(encoder, text).terms]
     analysis = encoder.analyzer.analyze(text)
     compounds = {analysis.tokens[each.start : each.stop]: each for each in analysis.compounds()}
     spans, positions = analysis.spans_by_token(), analysis.positions().tolist()
     words = []
-    for tokens, places in compounds.items():
+    for tokens, range_of in compounds.items():
         terms: list[set[int]] = []
         dropped = weighted = False
         for token in tokens:
             number = index.vocabulary.number(token)
             own = set() if number is None else {number}
-            others = {term for term, its_spans in added if not its_spans.isdisjoint(spans[token])}
+            others = {term for term, places in added if _is_inside(spans[token], places)}
             weighted |= bool(found := (own | others) & kept)
             dropped |= not found and bool(own)
             terms.append(found or own)
         if dropped and not weighted:
             continue  # by the weighting of the query
         numbers = [np.array(sorted(each), dtype=np.int32) for each in terms]
-        words.append([(each, *positions[place]) for each, place in zip(numbers, places, strict=True)])
+        words.append([(each, *positions[place]) for each, place in zip(numbers, range_of, strict=True)])
     return words
+
+
+def _is_inside(spans: Iterable[tuple[int, int]], places: Iterable[tuple[int, int]]) -> bool:
+    """Return whether a token is at a place, or in the phrase there."""
+    return any(first <= start and end <= last for start, end in spans for first, last in places)
 
 
 def _counts_of_words(index: Index, words: list[QueryWord]) -> npt.NDArray[np.uint16]:

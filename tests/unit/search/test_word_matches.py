@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from termwise import Document, build_index
 from termwise.errors import ParameterError
-from termwise.search import Search, Searcher
+from termwise.search import Relevance, Search, Searcher
 
 TEXTS = {
     "d0": ("green sofa", 5.0),
@@ -205,3 +205,14 @@ def test_an_index_with_vectors_has_no_words(mixture: Searcher, tmp_path: Path) -
             searcher.search(Search("tea", only_words=True))
     with pytest.raises(ParameterError, match="candidates cannot be combined with match"):
         Search("tea", candidates=["d0"], match="all")
+
+
+@pytest.mark.parametrize("line", ["tv set => television", "tv set, television"])
+def test_a_synonym_of_a_phrase_counts_as_all_of_its_words(tmp_path: Path, line: str) -> None:
+    made = [Document("a", "a large television"), Document("b", "a tv table"), Document("c", "red television")]
+    searcher = build_index(made, tmp_path / "index")
+    relevance = Relevance.of({"synonyms": [line]})
+    found = searcher.search(Search("tv set", match="all", relevance=relevance)).ranking
+    assert set(found.doc_ids) == {"a", "c"}
+    found = searcher.search(Search("red tv set", match="all", relevance=relevance)).ranking
+    assert found.doc_ids == ("c",)
