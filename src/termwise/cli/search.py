@@ -222,8 +222,8 @@ def _note_pieces(explanations: Sequence[Explanation]) -> None:
         note_line(f"{IN_PIECES}: {listed(pieces)}")
 
 
-def _match_note(results: Results) -> str:
-    """Return how many documents match by words, in a mixture or with --match."""
+def _match_note(results: Results, all_match: bool) -> str:
+    """Return which words matches contain, in a mixture or with --match, and how many match if not all results do."""
     level, asked = results.matched, results.search
     if level is None:
         return ""
@@ -234,7 +234,7 @@ def _match_note(results: Results) -> str:
             else "; none contains a word of the query"
         )
     words = {"any": "any word", "most": "most words", "all": "all words"}.get(level, f"{level} of the words")
-    return f"; {matches:,} with {words}"
+    return f", with {words}" if all_match else f"; {matches:,} with {words}"
 
 
 def _details(matching: Sequence[str | None], attributes: Sequence[Mapping[str, AttributeValue]]) -> list[str]:
@@ -268,8 +268,9 @@ def _note_found(searcher: Searcher, results: Results) -> None:
         documents = counted(searcher.documents, "document")
         if conditions := conditions_text(results):
             documents += f", {conditions}"
-        shown, matches = len(results.ranking), _match_note(results)
-        total = None if matches else _total(results)
+        all_match = len(searcher.parts) < 2 or results.matched is None or results.search.only_words
+        shown, matches = len(results.ranking), _match_note(results, all_match)
+        total = _total(results) if all_match else None
         found = counted(shown, "result") if total in (None, shown) else f"{shown:,} of {total:,} matches"
         note(f"{found} from {documents}{matches}{approximate_note(results.windows, results.search)}")
     for line in filter(None, (suggestion, *reasons[1:])):

@@ -324,6 +324,12 @@ def test_an_offset_skips_results(index, capsys):
     assert capsys.readouterr().err == "no results: 3 documents match, and 9 are skipped\n"
 
 
+def test_the_note_says_which_words_matches_contain(index, capsys):
+    capsys.readouterr()
+    assert run(["search", "i.tw", "sorted lists", "-k", "1", "--match", "any"]) == 0
+    assert capsys.readouterr().err == "1 of 3 matches from 3 documents, with any word\n"
+
+
 def test_words_of_similar_spelling(index, capsys):
     capsys.readouterr()
     assert run(["search", "i.tw", "shufled lists, srted"]) == 0

@@ -76,7 +76,9 @@ def test_search_and_explain(place, capsys):
     assert run(["search", "m", "sorted lists", "--explain"]) == 0
     streams = capsys.readouterr()
     assert "constant -" in streams.out
-    assert "from 4 documents" in streams.err
+    assert "4 results from 4 documents; 2 with all words" in streams.err
+    assert run(["search", "m", "sorted lists", "--only-words", "-k", "1"]) == 0
+    assert "1 of 2 matches from 4 documents, with all words" in capsys.readouterr().err
     assert run(["search", "m", "sorted lists", "--json", "--explain", "-k", "1"]) == 0
     record, _ = map(json.loads, capsys.readouterr().out.splitlines())
     parts = record["explanation"]["parts"]
