@@ -163,8 +163,10 @@ def epic_index(
         doc_ids=np.array(doc_ids),
         tokens=np.array([vocabulary.token(number) for number in range(len(vocabulary))]),
     )
-    options = BuildOptions(quantiser="float32", overwrite=True)
-    return termwise.build_index(matrix, path, model="vectors", analyzer="whitespace", options=options)
+    options = BuildOptions(quantiser="float32")
+    return termwise.build_index(
+        matrix, path, model="vectors", analyzer="whitespace", options=options, overwrite=True
+    )
 
 
 def page(result: dict[str, Any]) -> str:
