@@ -332,7 +332,7 @@ def _words(text: str) -> float:
     Examples
     --------
     >>> _words("AB-1200 has 2 drawers"), _words("2024-01-31"), _words("山の上のホテル")
-    (3, 0, 3.5)
+    (3.0, 0.0, 3.5)
     """
     text = text[:_READ]
     letters = len(_WITHOUT_SPACES.findall(text))

@@ -152,6 +152,9 @@ def export_changes(
 ) -> dict[str, Any]:
     """Add the changes of an index to its export. The target, settings and scales of the export are kept.
 
+    After a commit that computed all weights again, because their statistics had drifted, the rows of all documents
+    change.
+
     Parameters
     ----------
     path : str or Path
@@ -188,7 +191,7 @@ def export_changes(
     ...     with termwise.open_writer(index) as writer:
     ...         _ = writer.add([termwise.Document("b", "black tea")])
     ...     export_changes(index, out)
-    {'since': 0, 'generation': 1, 'folder': 'changes/0-1', 'changed': 1, 'deleted': 0}
+    {'since': 0, 'generation': 2, 'folder': 'changes/0-2', 'changed': 2, 'deleted': 0}
     """
     check_path("out", out)
     if since is not None:

@@ -386,7 +386,7 @@ def open_writer(
     ...         added = writer.add([termwise.Document("b", "merge lists in place")])
     ...     before, after = searcher.rank("merge").doc_ids, searcher.refresh().rank("merge").doc_ids
     >>> added, before, after
-    (Added(new=1, replaced=0, unchanged=0), ('a',), ('a', 'b'))
+    (Added(new=1, replaced=0, unchanged=0), ('a',), ('b', 'a'))
     """
     check_path("path", path)
     check_flag("background_merges", background_merges)
