@@ -72,7 +72,12 @@ def main() -> None:
     if given.command == "train":
         train(plan, given)
     else:
-        measure(plan, given)
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("medium")
+        try:
+            measure(plan, given)
+        finally:
+            torch.set_float32_matmul_precision(before)
 
 
 def train(plan: Mapping[str, Any], given: argparse.Namespace) -> None:
@@ -98,7 +103,6 @@ def train(plan: Mapping[str, Any], given: argparse.Namespace) -> None:
 def measure(plan: Mapping[str, Any], given: argparse.Namespace) -> None:
     """Re-rank the collections with all networks, and write the result."""
     about = record.provenance(PACKAGES)
-    torch.set_float32_matmul_precision("medium")
     present = {name for name in plan["networks"] if (given.models / name / MANIFEST).is_file()}
     rows = {row: entry for row, entry in plan["rows"].items() if entry["network"] in present}
     missing = sorted({entry["network"] for entry in plan["rows"].values()} - present)

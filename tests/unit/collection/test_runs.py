@@ -3,9 +3,7 @@
 import errno
 import gzip
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import ir_measures
 import numpy as np
@@ -246,11 +244,12 @@ def test_a_pipe_is_written_directly(tmp_path: Path) -> None:
 
 
 def test_interruption_removes_the_temporary_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_: Ranking) -> Iterator[Any]:
-        raise KeyboardInterrupt
+    def interrupted(what: str, name: str, *, tabs: bool) -> None:
+        if what == "document id":
+            raise KeyboardInterrupt
 
     run = Run([Ranking(["a"], [1.0], "q")])
-    monkeypatch.setattr(Ranking, "__iter__", interrupted)
+    monkeypatch.setattr("termwise.collection.runs.check_writable", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_run(run, tmp_path / "run")
     assert list(tmp_path.iterdir()) == []

@@ -190,6 +190,8 @@ def test_counts_of_judged_collections(shared, name):
     folder = shared / "probes" / name
     stops = frozenset((shared / "probes" / "lexicons" / "terrier_stopwords.txt").read_text().split())
     queries = next(path for path in folder.iterdir() if path.name.startswith("queries."))
-    collection = JudgedTexts.read(folder / "docs.jsonl.gz", queries, folder / "qrels.txt", name=name)
+    collection = JudgedTexts.read(
+        folder / "docs.jsonl.gz", queries, folder / "qrels.txt", name=name, fields=["text"]
+    )
     probes = matched_probes(ProbeInputs(language=None, stop_words=stops, judged=(collection,)))
     assert tuple(sum(1 for _ in probe.samples(0)) for probe in probes) == COUNTS[name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -93,9 +93,17 @@ class JudgedTexts:
 
     @classmethod
     def read(
-        cls, collection: str | Path, queries: str | Path, qrels: str | Path, *, name: str | None = None
+        cls,
+        collection: str | Path,
+        queries: str | Path,
+        qrels: str | Path,
+        *,
+        name: str | None = None,
+        fields: Sequence[str] | None = None,
     ) -> JudgedTexts:
         """Read the judged part of a collection; its name is `collection_name` by default.
+
+        `fields` are the fields of the texts that were judged; by default those of `open_collection`.
 
         Judgments of unknown documents and unknown queries are ignored, because published judgments often cover more
         than a sample of a collection. See `open_collection`, `read_queries` and `read_qrels`.
@@ -116,7 +124,7 @@ class JudgedTexts:
                 all_grades.setdefault(qrel.query_id, {})[qrel.doc_id] = qrel.relevance
         judged = {doc_id for grades in all_grades.values() for doc_id in grades}
         texts: dict[str, str] = {}
-        for document in open_collection(collection).documents():
+        for document in open_collection(collection, fields=fields).documents():
             if document.doc_id not in judged:
                 continue
             if document.doc_id in texts:
