@@ -50,7 +50,7 @@ def read_document(
     """
     fields = field_weights(searcher) or searcher.index.manifest.fields
     texts = tuple(fields) or ("title", *BODY_FIELDS)
-    record = _checked(record, doc_id, [*texts, *searcher.schema])
+    record = _checked(record, doc_id, texts, searcher.schema)
     if all(record.get(name) is None for name in texts):
         raise ServiceError(
             "the document has no text",
@@ -72,8 +72,8 @@ def read_merge(searcher: Searcher, record: Mapping[str, Any], doc_id: str | None
     schema = searcher.schema
     fields = tuple(field_weights(searcher))
     joined = () if fields else (searcher.index.manifest.fields or ("title", *BODY_FIELDS))
-    given = _checked(_flat(record, schema), doc_id, [*fields, *joined, *schema])
-    for name in given:
+    record = _checked(record, doc_id, (*fields, *joined), schema)
+    for name in record:
         if name in joined:
             raise PartialUpdateError(
                 "this index keeps the texts of the fields of a document joined",
@@ -84,9 +84,10 @@ def read_merge(searcher: Searcher, record: Mapping[str, Any], doc_id: str | None
                 ],
             )
     reader = _reader(dict.fromkeys(fields or BODY_FIELDS[:1], 1), schema)
-    present = {name: value for name, value in given.items() if value is not None}
-    document = _with_new(reader.document(number, present), given, (*fields, *joined), schema)
+    present = {name: value for name, value in record.items() if value is not None}
+    document = _with_new(reader.document(number, present), record, (*fields, *joined), schema)
     texts = document.fields or {}
+    given = _flat(record, schema)
     return Merge(
         document.doc_id,
         {name: texts[name] for name in given if name in fields},
@@ -116,12 +117,16 @@ def _with_new(
     return document._replace(attributes={**document.attributes, **new}) if new else document
 
 
-def _checked(record: Mapping[str, Any], doc_id: str | None, known: Collection[str]) -> Mapping[str, Any]:
+def _checked(
+    record: Mapping[str, Any], doc_id: str | None, texts: Collection[str], schema: Schema
+) -> Mapping[str, Any]:
     """Return a record whose fields are known, with the identifier from the address if there is one.
 
-    A name of an identifier that is also in `known`, such as ``id`` beside ``_id``, is a field of the document.
+    A name of an identifier that is also a text or an attribute, such as ``id`` beside ``_id``, is a field of the
+    document.
     """
-    _refuse_unknown(record, {*ID_FIELDS, *known})
+    known = {*texts, *schema}
+    _refuse_unknown(record, {*ID_FIELDS, *known}, schema)
     if doc_id is None:
         return record
     names = (name for name in ID_FIELDS if name in record and (name == ID_FIELDS[0] or name not in known))
@@ -154,10 +159,10 @@ def field_weights(searcher: Searcher) -> Mapping[str, int]:
     return manifest.field_weights or (dict.fromkeys(manifest.fields, 1) if len(manifest.fields) == 1 else {})
 
 
-def _refuse_unknown(record: Mapping[str, Any], names: Collection[str]) -> None:
+def _refuse_unknown(record: Mapping[str, Any], names: Collection[str], schema: Schema) -> None:
     """Raise `UnknownNameError` for a field that is not in `names` and cannot be a new attribute."""
     for name, value in record.items():
-        opens = isinstance(value, dict) and name not in names
+        opens = isinstance(value, dict) and (name in schema or name not in names)
         inner = {f"{name}.{part}": each for part, each in value.items()} if opens else {name: value}
         for each, part in inner.items():
             is_text = each == "title" or each in BODY_FIELDS

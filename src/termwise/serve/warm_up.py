@@ -109,3 +109,4 @@ def _search(path: Path) -> None:
     searcher.search(Search("tea", facets=["kind"])).facets()
     searcher.explain("tea", "1")
     searcher.did_you_mean("gren")
+    searcher.search(Search("tea", filter="n < 0")).reasons()

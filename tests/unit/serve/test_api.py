@@ -139,7 +139,7 @@ def test_each_line_of_many_changes_has_its_answer(client: TestClient) -> None:
     lines = [
         {"id": "a", "text": "darjeeling"},
         {"delete": "pot"},
-        {"id": "b", "txt": "typo"},
+        {"id": "b", "text": "keemun", "txt": "a typo in the field name"},  # too long for an attribute
         {"delete": "none"},
     ]
     body = "\n".join(json.dumps(line) for line in lines)

@@ -34,12 +34,32 @@ def test_line_ends_belong_to_an_identifier(client: TestClient, address: str) -> 
     assert client.get(f"{address}/sencha").status_code == 200
 
 
-def test_unknown_fields_inside_an_object_are_refused(client: TestClient) -> None:
-    for record in ({"text": "x", "price": {"amount": 3}}, {"text": "x", "kind": {"a": "b", "c": None}}):
-        answer = client.put(f"{DOCUMENTS}/new", json=record)
+@pytest.mark.parametrize("name", ["price", "other"])
+@pytest.mark.parametrize("value", [{"x": 1}, "more words than an attribute has"])
+def test_what_can_be_no_attribute_is_refused_inside_an_object(
+    client: TestClient, name: str, value: object
+) -> None:
+    before = client.get(f"{DOCUMENTS}/sencha").json()
+    for answer in (
+        client.put(f"{DOCUMENTS}/new", json={"text": "x", name: {"amount": value}}),
+        client.patch(f"{DOCUMENTS}/sencha", json={name: {"amount": value}}),
+    ):
         assert answer.status_code == 400
-        assert "price.amount" in answer.text or "kind.a" in answer.text
+        assert f"{name}.amount" in answer.text
     assert client.get(f"{DOCUMENTS}/new").status_code == 404
+    assert client.get(f"{DOCUMENTS}/sencha").json() == before
+
+
+def test_unknown_fields_inside_an_object_are_new_attributes(client: TestClient) -> None:
+    record = {"text": "x", "price": {"amount": 3}, "kind": {"a": "b", "c": None}}
+    assert client.put(f"{DOCUMENTS}/new", json=record).status_code == 201
+    attributes = {"price.amount": 3, "kind.a": "b"}
+    assert client.get(f"{DOCUMENTS}/new").json()["attributes"] == attributes
+    assert client.patch(f"{DOCUMENTS}/new", json={"price": {"amount": None}}).status_code == 200
+    assert client.get(f"{DOCUMENTS}/new").json()["attributes"] == {"kind.a": "b"}
+    for change in ({"kind": {"a": {"x": 1}}}, {"text": {"a": 1}}):
+        assert client.patch(f"{DOCUMENTS}/new", json=change).status_code == 400
+    assert client.get(f"{DOCUMENTS}/new").json()["attributes"] == {"kind.a": "b"}
 
 
 def test_candidates_and_exclude_are_never_ignored(client: TestClient) -> None:
@@ -68,7 +88,7 @@ def test_a_document_needs_a_body_in_json(client: TestClient) -> None:
         assert client.post(path).status_code == 415
 
 
-def test_many_changes_of_one_document_are_one_change(client: TestClient, shop: Path) -> None:
+def test_many_changes_of_one_document_are_one_change(no_counts: None, client: TestClient, shop: Path) -> None:
     put, delete = {"id": "x", "text": "oolong"}, {"delete": "x"}
     lines = [delete, put, put, delete, delete, {"id": "y", "text": "keemun"}, *[put, delete] * 500, put]
     answer = client.post(DOCUMENTS, content=_lines(*lines), headers=NDJSON)

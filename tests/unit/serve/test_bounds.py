@@ -253,7 +253,7 @@ def test_changes_wait_for_another_writer(shop: Path) -> None:
 
 
 def test_a_change_is_answered_if_the_merge_after_it_fails(
-    shop: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    no_counts: None, shop: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def full(updater: IndexUpdater, first: int, last: int) -> None:
         raise StorageError("no space left")
@@ -272,7 +272,9 @@ def test_a_change_is_answered_if_the_merge_after_it_fails(
         assert 'termwise_merge_failed{index="shop"} 0.0' in client.get("/metrics").text
 
 
-def test_what_could_not_be_merged_is_merged_later(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_could_not_be_merged_is_merged_later(
+    no_counts: None, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(updater: IndexUpdater, first: int, last: int) -> None:
         raise StorageError("no space left")
 

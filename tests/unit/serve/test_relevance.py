@@ -79,7 +79,7 @@ def test_commands(shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert run(["search", str(shop), "tea", "--relevance", str(file), "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[0])["doc_id"] == "pot"
     assert run(["search", str(shop), "--relevance", str(file), "-k", "1", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["doc_id"] == "pot"
+    assert json.loads(capsys.readouterr().out.splitlines()[0])["doc_id"] == "pot"
     assert run(["explain", str(shop), "tea", "pot", "--relevance", str(file)]) == 0
     assert "price (40, saturation 1)" in capsys.readouterr().out
     queries.write_text('{"_id": "q", "text": "tea"}\n')
