@@ -11,7 +11,6 @@ In a comparison, ``now`` is the current second, and ``now-7d`` seven days before
 
 from __future__ import annotations
 
-import math
 import re
 from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
@@ -112,14 +111,8 @@ def epoch_date(number: float) -> int | None:
     (86400000000, 1700000000500000)
     """
     unit = 1_000_000 if abs(number) < FIRST_MILLISECOND else 1000
-    moment = (
-        number * unit
-        if isinstance(number, int)
-        else round(number * unit)
-        if math.isfinite(number)
-        else LATEST + 1
-    )
-    return moment if EARLIEST <= moment <= LATEST else None
+    moment = number * unit
+    return round(moment) if EARLIEST <= moment <= LATEST else None  # neither NaN nor infinity is between them
 
 
 def microseconds(value: date) -> int:

@@ -12,6 +12,7 @@ from termwise.attributes.dates import (
     DAY,
     EARLIEST,
     LATEST,
+    epoch_date,
     iso,
     microseconds,
     parse_date,
@@ -112,3 +113,8 @@ def test_moments_before_and_after_now() -> None:
     assert abs((year or 0) - (relative_date("now-1y") or 0)) <= 1_000_000
     assert (relative_date("now+9999y"), relative_date("now-999999M")) == (LATEST, EARLIEST)
     assert [relative_date(text) for text in ("now-7", "now-7D", "now -7d", "Now", "")] == [None] * 5
+
+
+@pytest.mark.parametrize("number", [1e308, -1e308, float("inf"), float("nan"), 10**400, -(10**400)])
+def test_numbers_beyond_all_years_are_no_dates(number: float) -> None:
+    assert epoch_date(number) is None
