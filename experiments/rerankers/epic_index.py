@@ -28,9 +28,8 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
 import record  # noqa: E402
-from indexes import index_counts  # noqa: E402
 from judged_collection import Judged, documents_folder  # noqa: E402
-from rerankers import BM25, PACKAGES, mark, sampled  # noqa: E402
+from rerankers import BM25, PACKAGES, bm25_index, mark, sampled  # noqa: E402
 
 import termwise  # noqa: E402
 from termwise.indexing import BuildOptions  # noqa: E402
@@ -74,15 +73,7 @@ def measured(judged: Judged, scorer: RerankerScorer, given: Any) -> dict[str, An
     """Return the measures of BM25 and of EPIC with each number of weights."""
     work = documents_folder(given.work, judged.source)
     chosen = sampled(judged, QUERIES)
-    bm25 = index_counts(
-        judged.documents,
-        work / "bm25",
-        model="bm25",
-        settings={"k1": "0.9", "b": "0.4"},
-        analyzer="english",
-        threads=given.threads,
-        reuse=True,
-    ).searcher
+    bm25 = bm25_index(judged, work, given.threads).searcher
     first = Run(list(chosen.without_seeds(bm25.rank_many(chosen.queries, k=100 + judged.deepest), 100)), BM25)
     documents = list(judged.documents.documents())
     begin = time.perf_counter()

@@ -36,7 +36,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
 import record  # noqa: E402
-from indexes import index_counts  # noqa: E402
+from indexes import Built, index_counts  # noqa: E402
 from judged_collection import PREFIX, Judged, documents_folder, with_tail  # noqa: E402
 from train_command import run_train_command  # noqa: E402
 
@@ -145,15 +145,7 @@ def re_ranked(
     """Return the measures of BM25 and of each row on a collection."""
     work = documents_folder(given.work, judged.source)
     chosen = sampled(judged, plan["queries"])
-    built = index_counts(
-        judged.documents,
-        work / "bm25",
-        model="bm25",
-        settings={"k1": "0.9", "b": "0.4"},
-        analyzer="english",
-        threads=given.threads,
-        reuse=True,
-    )
+    built = bm25_index(judged, work, given.threads)
     whole = built.searcher.rank_many(chosen.queries, k=1000 + judged.deepest)
     first = Run(list(judged.without_seeds(whole, 1000)), BM25)
     wanted = {doc_id for ranking in first for doc_id in ranking.doc_ids[: plan["depth"]]}
@@ -178,6 +170,19 @@ def re_ranked(
         "seconds": seconds,
         "data": judged.data,
     }
+
+
+def bm25_index(judged: Judged, work: Path, threads: int) -> Built:
+    """Build the index of BM25 whose first documents are re-ranked, or open it."""
+    return index_counts(
+        judged.documents,
+        work / "bm25",
+        model="bm25",
+        settings={"k1": "0.9", "b": "0.4"},
+        analyzer="english",
+        threads=threads,
+        reuse=True,
+    )
 
 
 def sampled(judged: Judged, most: int) -> Judged:

@@ -1,4 +1,4 @@
-"""Gain of learned weights over the present ones, on the queries of the learning and cross-validated."""
+"""Gain of learned weights over the current ones, on the training queries and in cross-validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Roles of the fields of records that nobody has named: text, attribute, or neither, decided from the first records.
+"""Inference of the roles of record fields from the first records: text, attribute, or neither.
 
 The rules, for the fields of the first `SAMPLE` records, or of fewer if these have more than `SAMPLE_LENGTH` characters:
 
@@ -40,10 +40,10 @@ WORDS, DIFFERENT = 5.0, 0.5
 FEW_WORDS, MOSTLY_DIFFERENT = 2.0, 0.9
 
 LONGEST_VALUE = 256
-"""Characters of the longest string of an attribute that nobody has named."""
+"""Largest number of characters of a string in an inferred attribute."""
 
 MOST_ATTRIBUTES = 100
-"""Largest number of attributes that nobody has named."""
+"""Largest number of inferred attributes."""
 
 MOST_INNER = 50
 """Largest number of fields of an object that become attributes."""
@@ -364,7 +364,7 @@ def may_be_attribute(value: Any) -> bool:
 
 
 def is_storable(value: Any, *, untyped: bool = False) -> bool:
-    """Return whether a value can be that of an attribute that nobody has named."""
+    """Return whether a value can belong to an inferred attribute."""
     try:
         possible_types(value, untyped=untyped)
     except Misfit:

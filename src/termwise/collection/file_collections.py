@@ -188,7 +188,7 @@ class Header(NamedTuple):
 
     @property
     def names_others(self) -> bool:
-        """Whether the line is a header with other columns than those of identifiers and texts."""
+        """Whether the line is a header that names columns besides identifier and text."""
         return self.left_out and not {name.strip().lower() for name in self.line.split("\t")} <= COLUMN_NAMES
 
 

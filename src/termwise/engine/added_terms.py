@@ -40,7 +40,7 @@ class AddedTerm:
 
 @dataclass(frozen=True)
 class AddedTerms:
-    """All terms that are added to a query.
+    """Terms that a search adds to a query, with the words that they replace.
 
     Attributes
     ----------

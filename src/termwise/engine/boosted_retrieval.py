@@ -27,7 +27,7 @@ MORE = 16
 """Documents to find besides the results, because upper bounds are in another order than scores."""
 
 SLACK = 1e-9
-"""Bound of the rounding errors of scores, as a share of the largest one."""
+"""Upper bound of rounding errors, as a share of the largest score."""
 
 
 def best_boosted(

@@ -300,7 +300,7 @@ class IndexUpdater(DocumentWriter, Updater):
 
     @property
     def schema(self) -> Schema:
-        """Types of the attributes, also of those that were added since the last commit."""
+        """Types of all attributes, including those added since the last commit."""
         return self._inference.schema()
 
     def check_attributes(self, documents: Iterable[Document]) -> None:

@@ -129,7 +129,7 @@ class LiveWriter(FolderWriter):
 
     @property
     def schema(self) -> Schema:
-        """Types of the attributes, also of those that were added since the last commit; empty without any."""
+        """Types of all attributes, including those added since the last commit; empty without attributes."""
         return self._with_attributes.schema
 
     @property

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from termwise.search.mixture import MixtureMatches
 
 FIRST = 4
-"""Documents to fetch by score at first, for each result."""
+"""Number of documents that are fetched first, per result."""
 
 LEAST = 100
-"""Documents to fetch by score at first, at the least."""
+"""Smallest number of documents that are fetched first."""
 
 DEEPER = 4
-"""Factor of the number of documents, as long as others could be among the results."""
+"""Factor by which this number grows until no other document can be a result."""
 
 
 @final

@@ -177,9 +177,12 @@ class Results:
             best, names = self._best_candidates(exclude, self._candidates)
         elif self._lists:
             listed = self._listed(exclude)
-            scores = np.zeros(len(listed)) if self._boosts is None else self._boosts.of(listed)
-            order = np.argsort(-scores, kind="stable")
-            best = _in_order(listed[order], scores[order])
+            scores = np.zeros(len(listed))
+            if self._boosts is not None:
+                scores = self._boosts.of(listed)
+                order = np.argsort(-scores, kind="stable")
+                listed, scores = listed[order], scores[order]
+            best = _in_order(listed, scores)
         else:
             best = self.matches(exclude).best
             if self.search.sort is not None and self._unboosted(exclude).level is not None:

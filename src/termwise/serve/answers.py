@@ -140,7 +140,7 @@ class ExplanationAnswer(TypedDict):
 
 
 class HitAnswer(TypedDict):
-    """A result; attributes, text, excerpt and explanation on request.
+    """Result of a search, with the attributes, text, excerpt and explanation that were requested.
 
     `matches` says whether it matches the words of the query, as far as `matched` of the answer asks, or only its
     meaning. `pinned` is true if a rule puts it first.

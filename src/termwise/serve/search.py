@@ -105,7 +105,7 @@ def _hits(searcher: Searcher, results: Results, request: SearchRequest) -> list[
 def add_texts(
     records: Sequence[HitAnswer], searcher: Searcher, results: Results, request: SearchOptions
 ) -> None:
-    """Add texts and excerpts to records of documents of an index, as far as the request asks for them."""
+    """Add the texts and excerpts that a request asks for to the records of its results."""
     doc_ids = [record["doc_id"] for record in records]
     if request.text:
         for record, texts in zip(records, texts_by_field(searcher, doc_ids), strict=True):

@@ -17,7 +17,7 @@ ACCENTS = re.compile("(?<=[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u0370-\u03ff\u1f00-\
 """Accents on Latin and Greek letters, decomposed."""
 
 NOT_NORMALISED = "[\u0897\u1acf-\u1aff\ua7f1\U00010000-\U0010ffff]"
-"""A character whose normal form depends on the version of Unicode, which differs between versions of Python."""
+"""Pattern of characters whose normal form differs between Python versions, because their Unicode versions differ."""
 
 FOLDED_LETTERS = {
     **dict(zip("øØđĐðÐłŁħĦıŧŦς’", "oOdDdDlLhHitTσ'", strict=True)),

@@ -14,7 +14,7 @@ from termwise.serve.opensearch.json_checks import known_keys, text, texts
 from termwise.text import make_analyzer
 
 ANALYZERS = ("standard", "english", "whitespace")
-"""Analyzers that need no index."""
+"""Analyzers that `_analyze` takes by name, without an index."""
 
 GAP = 100
 """Positions between two texts, as in OpenSearch."""

@@ -27,7 +27,7 @@ MOST_FUNCTIONS = 100
 _DECAYS = ("exp", "gauss", "linear")
 
 _UNITS = {"d": 1.0, "h": 1 / 24, "m": 1 / 1440, "s": 1 / 86400, "ms": 1 / 86_400_000}
-"""Days of the units of a period."""
+"""Length of each time unit, in days."""
 
 _FIX = "boosts of a relevance file have other shapes, such as the saturation of a number"
 

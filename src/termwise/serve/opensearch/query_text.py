@@ -146,7 +146,7 @@ class _Parser:
 
     @property
     def next(self) -> tuple[str, str]:
-        """Kind and text of the next token."""
+        """Return kind and text of the next token."""
         return self.tokens[self.place] if self.place < len(self.tokens) else ("end", "")
 
     def take(self) -> tuple[str, str]:
