@@ -39,7 +39,6 @@ MOST_COMPARED = 1000
 """Number of the best matches of a text among which documents with the same text are looked for, before matches are
 counted."""
 
-
 MOST_KEPT = 4
 """Relevances whose boosts an open index keeps, for the next searches."""
 

@@ -166,10 +166,10 @@ def _values(
         doc_ids = [doc_id for doc_id in results.ranking.doc_ids if doc_id not in known]
         known.update(doc_ids)
         spend(len(doc_ids))
-        attributes = opened[index].searcher.attributes(doc_ids)
-        values |= {
-            doc_id: each[name] for doc_id, each in zip(doc_ids, attributes, strict=True) if name in each
-        }
+        searcher = opened[index].searcher
+        if name in searcher.schema:
+            hits = searcher.hits(Ranking(doc_ids, [0.0] * len(doc_ids)), show=[name], texts=False)
+            values |= {hit.doc_id: hit.attributes[name] for hit in hits if name in hit.attributes}
     return values
 
 
