@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 from termwise.cli.options import choice
 from termwise.cli.terminal import note_line
-from termwise.errors import DuplicateIdError, EmptyCollectionError
+from termwise.errors import DuplicateIdError, EmptyCollectionError, UsageError
 
 if TYPE_CHECKING:
-    from termwise.records import Query, Run
+    from termwise.records import Qrel, Query, Run
 
 
 def load_queries(source: str) -> list[Query]:
@@ -28,6 +28,44 @@ def load_queries(source: str) -> list[Query]:
     if not queries:
         raise EmptyCollectionError("there are no queries", facts=[("file", source)])
     return queries
+
+
+def judgments_to_learn(qrels: str | None, clicks: Path | None) -> list[Qrel]:
+    """Read the judgments of ``--qrels``, or estimate them from the click log of ``--clicks``.
+
+    Raises
+    ------
+    UsageError
+        If there is not exactly one of them.
+    """
+    from termwise.collection import read_clicks, read_qrels
+
+    if (qrels is None) is (clicks is None):
+        raise UsageError(
+            "weights are learned from either judgments or clicks", fixes=["--qrels FILE", "--clicks FILE"]
+        )
+    return read_clicks(clicks) if clicks is not None else list(read_qrels(str(qrels)))
+
+
+def judged_queries(
+    queries: str | None, judgments: Sequence[Qrel], clicks: Path | None, needing: str
+) -> list[Query]:
+    """Read the queries of ``--queries``; without them, the queries of the click log are texts.
+
+    Raises
+    ------
+    UsageError
+        If there are neither queries nor clicks.
+    EmptyCollectionError
+        If there is no query.
+    """
+    from termwise.records import Query
+
+    if queries is not None:
+        return load_queries(queries)
+    if clicks is None:
+        raise UsageError(f"{needing} need the queries", fixes=["add --queries FILE"])
+    return [Query(text, text) for text in dict.fromkeys(qrel.query_id for qrel in judgments)]
 
 
 def read_runs(paths: Sequence[Path]) -> list[Run]:

@@ -10,7 +10,6 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from termwise.attributes.json_values import json_value
-from termwise.cli.judged import load_queries
 from termwise.cli.learned_gain import gain_text, gains_of
 from termwise.cli.progress_bars import progress_bar
 from termwise.cli.terminal import note, print_json, print_text, write_text
@@ -19,13 +18,14 @@ from termwise.errors import DataError, UsageError
 if TYPE_CHECKING:
     from termwise.evaluate.contrast import Contrast
     from termwise.fusion import Starts
+    from termwise.records import Qrel, Query
 
 
 def learn_boosts(
     folder: Path,
     relevance: Path,
-    queries: str,
-    qrels: str,
+    queries: Sequence[Query],
+    judgments: list[Qrel],
     out: Path | None,
     *,
     measure: str,
@@ -34,7 +34,6 @@ def learn_boosts(
     as_json: bool,
 ) -> None:
     """Learn the weights of the boosts of a relevance file, print them, and write a relevance file with them."""
-    from termwise.collection import read_qrels
     from termwise.fusion import cross_validated_run, learn
     from termwise.search import Relevance
     from termwise.search.opening import open_searcher
@@ -48,7 +47,7 @@ def learn_boosts(
     given = Relevance.read(relevance)
     if not given.boosts:
         raise UsageError("the relevance file has no boosts", facts=[("file", relevance)])
-    searcher, judgments = open_searcher(folder), list(read_qrels(qrels))
+    searcher = open_searcher(folder)
     learner = partial(
         learn,
         method="ascent",
@@ -59,7 +58,7 @@ def learn_boosts(
         starts=starts,
     )
     with progress_bar() as progress:
-        runs = searcher.boost_runs(load_queries(queries), given, progress=progress)
+        runs = searcher.boost_runs(queries, given, progress=progress)
         fusion = learner(runs, judgments, progress=progress)
         validated = (
             cross_validated_run(runs, judgments, learner, folds=folds, progress=progress) if folds else None

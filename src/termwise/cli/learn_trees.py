@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
-from termwise.cli.judged import load_queries
 from termwise.cli.options import available_processors
 from termwise.cli.progress_bars import progress_bar
 from termwise.cli.terminal import counted, note, print_json, print_text
 from termwise.errors import ParameterError
+
+if TYPE_CHECKING:
+    from termwise.records import Qrel, Query
 
 CANDIDATES = 100
 """Results of the mixture for each query of the training; those without a judgment are not relevant."""
@@ -17,12 +21,13 @@ CANDIDATES = 100
 _SHOWN = 5
 
 
-def learn_trees(mixture: Path, queries: str, qrels: str, out: Path, *, seed: int, as_json: bool) -> None:
+def learn_trees(
+    mixture: Path, queries: Sequence[Query], qrels: Sequence[Qrel], out: Path, *, seed: int, as_json: bool
+) -> None:
     """Train LambdaMART on judged queries, and write a folder for ``rerank --scorer``.
 
     Features are the scores of the parts and those of `TextFeatures`.
     """
-    from termwise.collection import read_qrels
     from termwise.probes.core.judged_texts import JudgedTexts
     from termwise.scorers.model_scorers import part_scorers, stored_texts
     from termwise.search import Searcher
@@ -37,9 +42,9 @@ def learn_trees(mixture: Path, queries: str, qrels: str, out: Path, *, seed: int
         )
     scorers = part_scorers(parts, threads=available_processors())
     grades: dict[str, dict[str, int]] = {}
-    for qrel in read_qrels(qrels):
+    for qrel in qrels:
         grades.setdefault(qrel.query_id, {})[qrel.doc_id] = qrel.relevance
-    asked = {query.query_id: query for query in load_queries(queries) if query.query_id in grades}
+    asked = {query.query_id: query for query in queries if query.query_id in grades}
     with progress_bar() as progress:
         run = Searcher(parts).rank_many(asked.values(), k=CANDIDATES, progress=progress)
     rows: dict[str, dict[str, int]] = {}

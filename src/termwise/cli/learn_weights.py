@@ -21,7 +21,7 @@ from termwise.cli.fusion_options import (
     note_left_out,
     query_scales,
 )
-from termwise.cli.judged import load_queries, read_runs
+from termwise.cli.judged import judged_queries, judgments_to_learn, read_runs
 from termwise.cli.learn_trees import learn_trees
 from termwise.cli.learned_gain import gain_text, gains_of
 from termwise.cli.options import JsonFlag, Overwrite, argument, option, refuse_options
@@ -54,10 +54,20 @@ def command(
         argument(
             "RUN",
             "Run files of the judged queries, two or more, in the order of the weights; or the folder of a mixture, "
-            "with --queries.",
+            "with --queries or --clicks.",
         ),
     ],
-    qrels: Annotated[str, option("--qrels FILE", "Judgments to learn from, or ir_datasets:ID.")],
+    qrels: Annotated[
+        str | None, option("--qrels FILE", "Judgments to learn from, or ir_datasets:ID.")
+    ] = None,
+    clicks: Annotated[
+        Path | None,
+        option(
+            "--clicks FILE",
+            "Click log to learn from in place of judgments: query, doc_id, rank and clicked, in JSON lines or columns "
+            "with tabs. Without --queries, its queries are searched for.",
+        ),
+    ] = None,
     method: Annotated[
         str | None,
         option(
@@ -120,28 +130,31 @@ def command(
     termwise learn-weights MIXTURE --queries dev.jsonl --qrels dev.qrels --out weights.json
 
     termwise learn-weights DIR --relevance boosts.toml --queries dev.jsonl --qrels dev.qrels --out learned.json
+
+    termwise learn-weights DIR --relevance boosts.toml --clicks clicks.jsonl --out learned.json
     """
-    from termwise.collection import read_qrels
     from termwise.fusion import Starts, cross_validated_run, learn
     from termwise.search.mixture_folder import is_mixture
     from termwise.search.opening import open_searcher
 
+    inputs = [*runs, qrels, clicks, queries, relevance, *(index or [])]
     if relevance is not None:
         from termwise.cli.learn_boosts import learn_boosts
 
         given = {"--missing": missing, "--normalise": normalise, "--documents": documents, "--index": index}
         refuse_options({**given, "--method": method}, "to boosts, whose weights are learned by ascent")
-        if len(runs) > 1 or queries is None:
+        if len(runs) > 1:
             raise UsageError(
-                "the weights of boosts need the folder of one index or mixture, and the queries",
+                "the weights of boosts need the folder of one index or mixture",
                 fixes=["termwise learn-weights DIR --relevance FILE --queries FILE --qrels FILE"],
             )
-        refuse_overwriting([output], [*runs, qrels, queries, relevance], overwrite=overwrite)
+        refuse_overwriting([output], inputs, overwrite=overwrite)
+        judgments = judgments_to_learn(qrels, clicks)
         learn_boosts(
             runs[0],
             relevance,
-            queries,
-            qrels,
+            judged_queries(queries, judgments, clicks, "the weights of boosts"),
+            judgments,
             output,
             measure=measure,
             starts=Starts(starts or 5, seed or 0),
@@ -153,9 +166,9 @@ def command(
     if len(runs) == 1 and is_mixture(runs[0]):
         given = {"--missing": missing, "--normalise": normalise, "--documents": documents, "--index": index}
         refuse_options(given, "to a mixture, which scores all its candidates with z-scores")
-        if queries is None:
-            raise UsageError("the weights of a mixture need the queries", fixes=["add --queries FILE"])
-        refuse_overwriting([output], [*runs, qrels, queries], overwrite=overwrite)
+        judgments = judgments_to_learn(qrels, clicks)
+        asked = judged_queries(queries, judgments, clicks, "the weights of a mixture")
+        refuse_overwriting([output], inputs, overwrite=overwrite)
         if method == LAMBDAMART:
             refuse_options({"--starts": starts, "--folds": folds}, f"to --method {LAMBDAMART}")
             if output is None or (path_exists(output) and not overwrite):
@@ -164,11 +177,11 @@ def command(
                     facts=[("--out", output or "not given")],
                     fixes=["add --out DIR" if output is None else "add --overwrite"],
                 )
-            learn_trees(runs[0], queries, qrels, output, seed=seed or 0, as_json=as_json)
+            learn_trees(runs[0], asked, judgments, output, seed=seed or 0, as_json=as_json)
             return
         present = open_searcher(runs[0])
         with progress_bar() as progress:
-            loaded = present.part_runs(load_queries(queries), progress=progress)
+            loaded = present.part_runs(asked, progress=progress)
         missing, documents, queries = "minimum", "union", None
     else:
         if len(runs) == 1:
@@ -181,7 +194,8 @@ def command(
             )
         refuse_options({"--folds": folds}, "to run files, which have no present weights")
         check_missing_given(missing)
-        refuse_overwriting([output], [*runs, qrels, queries, *(index or [])], overwrite=overwrite)
+        refuse_overwriting([output], inputs, overwrite=overwrite)
+        judgments = judgments_to_learn(qrels, clicks)
         loaded = read_runs(runs)
         check_common_queries(loaded)
     method = method or ("sweep" if len(loaded) == 2 else "ascent")
@@ -190,7 +204,6 @@ def command(
             {"--seed": seed, "--starts": starts}, f"to --method {method}, which uses no random numbers"
         )
     scales = query_scales(normalise or [], queries, index or [])
-    judgments = list(read_qrels(qrels))
     learner: Callable[..., Fusion] = partial(
         learn,
         method=cast(Any, method),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from termwise.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from termwise.collection.clicks import read_clicks
     from termwise.collection.file_collections import JsonLinesCollection, TabSeparatedCollection
     from termwise.collection.lines import read_json_lines, read_lines
     from termwise.collection.openers import Collection, open_collection
@@ -18,6 +19,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "clicks": "read_clicks",
             "file_collections": "JsonLinesCollection TabSeparatedCollection",
             "lines": "read_json_lines read_lines",
             "openers": "Collection open_collection",
@@ -40,6 +42,7 @@ __all__ = [
     "TabSeparatedCollection",
     "WordTable",
     "open_collection",
+    "read_clicks",
     "read_json_lines",
     "read_lines",
     "read_qrels",
