@@ -85,8 +85,8 @@ def page(
     """Return the page."""
     parts = [
         "# Rows of the ABNIRML paper, from all available pairs",
-        "A score is the mean effect over pairs of texts: +1 if the first, which has the named quality or the change, is "
-        r"always preferred; without a sign, the share of pairs that are not ties. \*: "
+        "A score is the mean effect over pairs of texts: +1 if the first, which has the named quality or the change, "
+        r"is always preferred; without a sign, the share of pairs that are not ties. \*: "
         f"{NOT_SIGNIFICANT}. *Published* is BM25 of the paper, on the same data set. Made by `termwise probe` and "
         "`experiments/probes/paper_rows.py`; all intervals are in the CSV file.",
     ]

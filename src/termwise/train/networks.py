@@ -367,6 +367,14 @@ def set_dropout(network: TermNetwork, probability: float) -> None:
             module.p = probability
 
 
+def report_slow_bfloat16(precision: str, say: Callable[[str], None]) -> None:
+    """Say that bfloat16 is slow, if it is chosen and neither a GPU nor AVX-512 is present."""
+    slow = ("DEFAULT", "NO AVX", "AVX2")
+    emulated = not torch.cuda.is_available() and torch.backends.cpu.get_cpu_capability() in slow
+    if precision == "bfloat16" and emulated:
+        say("this processor emulates bfloat16, which can be ten times slower than precision=float32")
+
+
 @contextmanager
 def torch_threads(threads: int) -> Iterator[None]:
     """Set the number of threads of torch inside the block."""

@@ -22,7 +22,7 @@ from termwise.train.data.batches import plan_batches  # noqa: E402
 from termwise.train.loop.checkpoints import last_checkpoint  # noqa: E402
 from termwise.train.loop.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
 from termwise.train.loop.trainer import TermTrainer, training_arguments  # noqa: E402
-from termwise.train.networks import network_on_base, set_dropout  # noqa: E402
+from termwise.train.networks import network_on_base, report_slow_bfloat16, set_dropout  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 
 from .conftest import SIZE, VOCABULARY, made_source  # noqa: E402
@@ -380,6 +380,17 @@ def test_float16_needs_a_gpu(tmp_path):
         pytest.skip("there is one")
     with pytest.raises(ParameterError, match="needs a GPU"):
         training_arguments(tmp_path, TrainSettings(precision="float16"), steps=1, validation=False)
+
+
+@pytest.mark.parametrize(("capability", "lines"), [("AVX2", 1), ("AVX512", 0)])
+def test_bfloat16_without_instructions_is_slow(monkeypatch, capability, lines):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("torch.backends.cpu.get_cpu_capability", lambda: capability)
+    said: list[str] = []
+    report_slow_bfloat16("bfloat16", said.append)
+    assert len(said) == lines
+    report_slow_bfloat16("float32", said.append)
+    assert len(said) == lines
 
 
 def test_workers_need_fork(tmp_path, monkeypatch):

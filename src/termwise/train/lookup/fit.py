@@ -37,7 +37,7 @@ from termwise.train.lookup.query_table import (
 )
 from termwise.train.lookup.settings import LookupSettings
 from termwise.train.lookup.texts import read_texts
-from termwise.train.networks import LookupNetwork, positions, torch_threads
+from termwise.train.networks import LookupNetwork, positions, report_slow_bfloat16, torch_threads
 from termwise.train.run_folder import RunFolder, check_sources
 from termwise.validation import check
 from termwise.vectors import TermVectors
@@ -108,6 +108,7 @@ def train_lookup(
         run.report_resumption(0, 0)
     read = read_texts(texts, most=settings.max_texts, seed=settings.seed)
     refuse_few_texts(len(read.texts), settings)
+    report_slow_bfloat16(settings.precision, say)
     encoder = load_dense_encoder(teacher, say=say)
     encoder = replace(
         encoder,

@@ -38,7 +38,7 @@ from termwise.train.loop.preparation import (
 from termwise.train.loop.step import PlannedBatches, TrainingStep
 from termwise.train.loop.trainer import TermTrainer, training_arguments
 from termwise.train.loop.validation import validate
-from termwise.train.networks import TermNetwork, TildeNetwork
+from termwise.train.networks import TermNetwork, TildeNetwork, report_slow_bfloat16
 from termwise.train.run_folder import CHECKPOINTS, RunFolder
 from termwise.train.settings import IDF, TrainSettings
 
@@ -130,6 +130,7 @@ def train_network(
     settings.check_kind(kind)
     processes = PartialState(cpu=not torch.cuda.is_available())
     say = execution.say if processes.is_main_process else silent
+    report_slow_bfloat16(settings.precision, say)
     run = TrainingRun(
         kind=kind,
         sources=sources,

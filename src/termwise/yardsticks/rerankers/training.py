@@ -32,7 +32,7 @@ from termwise.train.dense_encoder import load_dense_encoder
 from termwise.train.inputs import Pieces
 from termwise.train.loop.checkpoints import last_checkpoint, step_of
 from termwise.train.loop.trainer import TermTrainer, Validate, check_precision, training_arguments
-from termwise.train.networks import set_dropout, torch_threads
+from termwise.train.networks import report_slow_bfloat16, set_dropout, torch_threads
 from termwise.train.run_folder import CHECKPOINTS, RunFolder, check_sources
 from termwise.train.settings import NO_TEACHER
 from termwise.validation import check
@@ -96,6 +96,7 @@ def train_reranker(
     checkpoints, threads, say = run.path / CHECKPOINTS, execution.threads, execution.say
     process = _process(network_kind.title)
     check_precision(settings.precision)
+    report_slow_bfloat16(settings.precision, say)
     training_data = read_training_data(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
     )
