@@ -23,7 +23,7 @@ from termwise.cli.fusion_options import (
 )
 from termwise.cli.judged import judged_queries, judgments_to_learn, read_runs
 from termwise.cli.learn_trees import learn_trees
-from termwise.cli.learned_gain import gain_text, gains_of
+from termwise.cli.learned_gain import cross_validation, folds_for, gain_text, gains_of
 from termwise.cli.options import JsonFlag, Overwrite, argument, option, refuse_options
 from termwise.cli.progress_bars import progress_bar
 from termwise.cli.terminal import counted, note, note_line, print_json, print_text, refuse_overwriting
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from termwise.search import Searcher
 
 LAMBDAMART = "lambdamart"
-
-_FOLDS = 5
-"""Default number of folds."""
 
 _DIGITS = range(4, 9)
 """Decimal places of the bounds of an interval: as few as tell them apart."""
@@ -98,8 +95,8 @@ def command(
         int | None,
         option(
             "--folds N",
-            "For a mixture or boosts: number of folds of the cross-validated gain over the present weights; 0 for "
-            "none.  [default: 5]",
+            "For a mixture or a relevance file: number of folds of the cross-validated gain over the present weights; "
+            "0 for none.  [default: 5]",
             min=0,
         ),
     ] = None,
@@ -107,7 +104,8 @@ def command(
         Path | None,
         option(
             "--relevance FILE",
-            "With the folder of an index or a mixture: learn the weights of the boosts of this relevance file.",
+            "With the folder of an index or a mixture: learn the weights of this relevance file: those of boosts, of "
+            "synonyms, and of the parts of the mixture.",
         ),
     ] = None,
     output: Annotated[
@@ -139,26 +137,28 @@ def command(
 
     inputs = [*runs, qrels, clicks, queries, relevance, *(index or [])]
     if relevance is not None:
-        from termwise.cli.learn_boosts import learn_boosts
+        from termwise.cli.learn_relevance import learn_relevance_file
 
         given = {"--missing": missing, "--normalise": normalise, "--documents": documents, "--index": index}
-        refuse_options({**given, "--method": method}, "to boosts, whose weights are learned by ascent")
+        refuse_options(
+            {**given, "--method": method}, "to a relevance file, whose weights are learned by ascent"
+        )
         if len(runs) > 1:
             raise UsageError(
-                "the weights of boosts need the folder of one index or mixture",
+                "the weights of a relevance file need the folder of one index or mixture",
                 fixes=["termwise learn-weights DIR --relevance FILE --queries FILE --qrels FILE"],
             )
         refuse_overwriting([output], inputs, overwrite=overwrite)
         judgments = judgments_to_learn(qrels, clicks)
-        learn_boosts(
+        learn_relevance_file(
             runs[0],
             relevance,
-            judged_queries(queries, judgments, clicks, "the weights of boosts"),
+            judged_queries(queries, judgments, clicks, "the weights of a relevance file"),
             judgments,
             output,
             measure=measure,
             starts=Starts(starts or 5, seed or 0),
-            folds=_FOLDS if folds is None else folds,
+            folds=folds,
             as_json=as_json,
         )
         return
@@ -218,17 +218,17 @@ def command(
     gains: tuple[Contrast, Contrast | None] | None = None
     if present is not None:
         validated = None
-        if folds is None and len({qrel.query_id for qrel in judgments} & set(loaded[0].rankings)) < _FOLDS:
-            note(f"fewer than {_FOLDS} judged queries, so the gain is not cross-validated")
-        elif folds != 0:
+        folds = folds_for(folds, judgments, loaded[0].rankings)
+        if folds:
             with progress_bar() as progress:
-                validated = cross_validated_run(
-                    loaded, judgments, learner, folds=folds or _FOLDS, progress=progress
-                )
-        gains = gains_of([part.weight for part in present.parts], loaded, fusion, validated, judgments)
+                validated = cross_validated_run(loaded, judgments, learner, folds=folds, progress=progress)
+        before = replace(fusion, weights=tuple(part.weight for part in present.parts)).apply(
+            loaded, name="present"
+        )
+        measure = "" if fusion.learned is None else fusion.learned.measure
+        gains = gains_of(before, fusion.apply(loaded, name="learned"), validated, judgments, measure)
         if gains[1] is not None and fusion.learned is not None:
-            learned = replace(fusion.learned, estimate=gains[1].run_mean, folds=folds or _FOLDS)
-            fusion = replace(fusion, learned=learned)
+            fusion = replace(fusion, learned=replace(fusion.learned, estimate=gains[1].run_mean, folds=folds))
     if output is not None:
         fusion.save(output)
     if as_json:
@@ -239,19 +239,13 @@ def command(
                 "weights": [part.weight for part in present.parts],
                 "value": on_these.baseline_mean,
                 "gain": on_these.difference,
-                "cross_validated": None
-                if validated_gain is None
-                else {
-                    "gain": validated_gain.difference,
-                    "ci_low": validated_gain.ci_low,
-                    "ci_high": validated_gain.ci_high,
-                },
+                "cross_validated": cross_validation(validated_gain),
             }
         print_json(report)
     else:
         print_text(learned_text(fusion, mixture=present is not None))
         if present is not None and gains is not None:
-            print_text(gain_text(present.backend.description, *gains, folds=folds or _FOLDS))
+            print_text(gain_text(present.backend.description, *gains, folds=folds or 0))
     if output is not None:
         note(f"{output}: written")
         if is_mixture(runs[0]):

@@ -4,31 +4,48 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from termwise.cli.terminal import note
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection
 
     from termwise.evaluate.contrast import Contrast
-    from termwise.fusion import Fusion
     from termwise.records import Qrel, Run
+
+FOLDS = 5
+"""Default number of folds."""
 
 _LEAST_GAIN = 5e-5
 """Least difference of two values that four decimal places show."""
 
 
-def gains_of(
-    weights: Sequence[float], runs: Sequence[Run], learned: Fusion, validated: Run | None, qrels: list[Qrel]
-) -> tuple[Contrast, Contrast | None]:
-    """Compare the present weights with the learned ones on the same queries, and cross-validated."""
-    from termwise.evaluate import Evaluator, compare
-    from termwise.fusion import Fusion
+def folds_for(folds: int | None, qrels: list[Qrel], query_ids: Collection[str]) -> int:
+    """Return the number of folds; by default none for too few judged queries, with a note."""
+    if folds is not None:
+        return folds
+    if len({qrel.query_id for qrel in qrels} & set(query_ids)) < FOLDS:
+        note(f"fewer than {FOLDS} judged queries, so the gain is not cross-validated")
+        return 0
+    return FOLDS
 
-    names = [run.name for run in runs]
-    present = Fusion(names, weights, missing="minimum", scaling=learned.scaling, documents="union")
-    fused = [present.apply(runs, name="present"), learned.apply(runs, name="learned")]
-    fused += [] if validated is None else [validated]
-    evaluator = Evaluator(qrels, ["" if learned.learned is None else learned.learned.measure])
-    contrasts = compare([evaluator.evaluate(run) for run in fused], baseline="present").contrasts
+
+def gains_of(
+    present: Run, learned: Run, validated: Run | None, qrels: list[Qrel], measure: str
+) -> tuple[Contrast, Contrast | None]:
+    """Compare the run of the present weights with that of the learned ones, and the cross-validated one."""
+    from termwise.evaluate import Evaluator, compare
+
+    evaluator = Evaluator(qrels, [measure])
+    runs = [present, learned, *([] if validated is None else [validated])]
+    contrasts = compare([evaluator.evaluate(run) for run in runs], baseline=present.name).contrasts
     return contrasts[0], None if validated is None else contrasts[1]
+
+
+def cross_validation(validated: Contrast | None) -> dict[str, float | None] | None:
+    """Return a cross-validated gain for JSON."""
+    if validated is None:
+        return None
+    return {"gain": validated.difference, "ci_low": validated.ci_low, "ci_high": validated.ci_high}
 
 
 def gain_text(present: str, gain: Contrast, validated: Contrast | None, *, folds: int) -> str:

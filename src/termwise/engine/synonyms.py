@@ -18,9 +18,9 @@ others goes on after them, and added words are not looked up again. All lines wi
 A word or phrase that is added for a phrase of m words has m times the weight of its line in all, and each of its n
 words the n-th part of it: ``m / n`` times the weight of the line. The unit is the weight that the added word would have
 if it was typed as often. A word that is in the query anyway, or that several lines add, has the largest of its weights.
-`TWO_WAY` and `ONE_WAY` are the weights of lines without one: the words that are typed count more than their synonyms,
-so that of two equal documents, the one with the words of the query is first; words that replace others count as if they
-were typed.
+`TWO_WAY`, or the number that a relevance file gives, and `ONE_WAY` are the weights of lines without one: the words that
+are typed count more than their synonyms, so that of two equal documents, the one with the words of the query is first;
+words that replace others count as if they were typed.
 """
 
 from __future__ import annotations
@@ -112,8 +112,17 @@ class Synonyms:
         return Synonyms, (self.lines,)
 
     @classmethod
-    def parse(cls, lines: Iterable[str], source: str | Path = "synonyms", *, unit: str = "line") -> Synonyms:
+    def parse(
+        cls,
+        lines: Iterable[str],
+        source: str | Path = "synonyms",
+        *,
+        unit: str = "line",
+        weight: float = TWO_WAY,
+    ) -> Synonyms:
         """Parse lines; `source` and `unit` name the file, and what is counted, in errors.
+
+        `weight` is that of lines that work two ways and have none.
 
         Raises
         ------
@@ -122,7 +131,7 @@ class Synonyms:
         """
         parsed: list[SynonymLine] = []
         for number, line in enumerate(lines, 1):
-            problem = _parse(line, parsed)
+            problem = _parse(line, parsed, weight)
             if len(parsed) > MOST_LINES:
                 problem = f"at most {MOST_LINES:,} lines with synonyms"
             if problem:
@@ -137,8 +146,8 @@ class Synonyms:
         return cls(tuple(parsed))
 
     @classmethod
-    def read(cls, path: str | Path) -> Synonyms:
-        """Read a file of at most `MOST_BYTES`, in UTF-8.
+    def read(cls, path: str | Path, *, weight: float = TWO_WAY) -> Synonyms:
+        """Read a file of at most `MOST_BYTES`, in UTF-8; see `parse`.
 
         Raises
         ------
@@ -154,7 +163,7 @@ class Synonyms:
             raise MalformedRecordError(
                 "the synonyms are not in UTF-8", facts=[("file", path), ("byte", error.start)]
             ) from None
-        return cls.parse(text.split("\n"), path)
+        return cls.parse(text.split("\n"), path, weight=weight)
 
     def matcher(self, analyzer: Analyzer) -> SynonymMatcher:
         """Return the lines as an analyzer writes them; those of earlier calls are kept."""
@@ -165,13 +174,13 @@ class Synonyms:
         return kept[fingerprint]
 
 
-def _parse(line: str, parsed: list[SynonymLine]) -> str:
+def _parse(line: str, parsed: list[SynonymLine], two_way: float) -> str:
     """Append a line if it has synonyms; return what is expected in its place, or an empty text."""
     text = _COMMENT.sub("", line).strip()
     if not text:
         return ""
     sides = text.split("=>")
-    weight = TWO_WAY if len(sides) == 1 else ONE_WAY
+    weight = two_way if len(sides) == 1 else ONE_WAY
     if given := _WEIGHT.search(sides[-1]):
         sides[-1] = sides[-1][: given.start()]
         try:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
-from termwise.errors import DataError, ParameterError, WeightError
+from termwise.errors import DataError, WeightError
 from termwise.evaluate import Evaluation, Evaluator, parse_measures
 from termwise.evaluate.formats import shortlist
 from termwise.fast_dataclass import dataclass
@@ -192,7 +192,7 @@ def objective_of(
     Parameters
     ----------
     runs : sequence of Run
-        Two or more.
+        One or more.
     qrels : iterable of Qrel
         The judgments.
     measure : str or ir_measures.Measure
@@ -205,14 +205,12 @@ def objective_of(
     Raises
     ------
     ParameterError
-        If there are fewer than two runs.
+        If there is no run.
     DataError
         If runs and judgments share no query.
     UnknownNameError, MissingExtraError, UnknownIdError, DuplicateIdError, WeightError
         See `fuse` and `Evaluator`.
     """
-    if len(runs) < 2:
-        raise ParameterError("weights are learned for at least two runs", facts=[("runs", len(runs))])
     judgments = list(qrels)
     evaluator = Evaluator(judgments, [measure])
     judged = evaluator.query_ids

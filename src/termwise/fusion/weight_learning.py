@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def learn(
     Parameters
     ----------
     runs : sequence of Run
-        Two for ``grid`` and ``sweep``, two or more for ``ascent``.
+        Two for ``grid`` and ``sweep``; one or more for ``ascent``, where a single run has the weight 1.
     qrels : iterable of Qrel
         The judgments. The mean is over all judged queries; a query that no run holds counts 0.
     method : {"grid", "sweep", "ascent"}
@@ -181,14 +181,32 @@ def cross_validated_run(
     >>> {query: fused[query].doc_ids[0] for query in queries}
     {'q1': 'a', 'q2': 'a', 'q3': 'b'}
     """
-    check_count("folds", folds, least=2)
+    fused: dict[str, Ranking] = {}
     judgments = list(qrels)
+    for _, run in folds_of(runs, judgments, learner, folds=folds, progress=progress):
+        fused |= run.rankings
+    judged = dict.fromkeys(qrel.query_id for qrel in judgments)
+    return Run([fused[query_id] for query_id in judged if query_id in fused], "cross-validated")
+
+
+def folds_of(
+    runs: Sequence[Run],
+    judgments: Sequence[Qrel],
+    learner: Callable[[Sequence[Run], Sequence[Qrel]], Fusion],
+    *,
+    folds: int,
+    progress: Progress = no_progress,
+) -> Iterator[tuple[Fusion, Run]]:
+    """Yield for each fold the weights learned on the queries of the others, and its queries fused with them.
+
+    See `cross_validated_run` for parameters and errors.
+    """
+    check_count("folds", folds, least=2)
     query_ids = [
         query_id
         for query_id in dict.fromkeys(qrel.query_id for qrel in judgments)
         if any(query_id in run for run in runs)
     ]
-    fused: dict[str, Ranking] = {}
     for number, mask in enumerate(fold_masks(query_ids, folds)):
         progress("cross-validate", number, folds)
         left_out = {query_id for query_id, out in zip(query_ids, mask.tolist(), strict=True) if out}
@@ -196,9 +214,8 @@ def cross_validated_run(
             [_with_queries(run, set(query_ids) - left_out) for run in runs],
             [qrel for qrel in judgments if qrel.query_id not in left_out],
         )
-        fused |= fusion.apply([_with_queries(run, left_out) for run in runs]).rankings
+        yield fusion, fusion.apply([_with_queries(run, left_out) for run in runs])
     progress("cross-validate", folds, folds)
-    return Run([fused[query_id] for query_id in query_ids if query_id in fused], "cross-validated")
 
 
 def fold_masks(query_ids: Sequence[str], folds: int) -> list[npt.NDArray[np.bool_]]:

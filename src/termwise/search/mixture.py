@@ -5,7 +5,8 @@ The scores of each part are normalised over the candidates, and the normalised s
 
     score(q, d) = sum over parts i of  weight_i(q) * (score_i(q, d) - mean_i) / deviation_i
 
-The weights are those of the mixture, unless the query has an identifier; see `termwise.search.part_weights`.
+The weights are those of the mixture, or of the relevance of the search, unless the query has an identifier; see
+`termwise.search.part_weights`.
 
 Mean and population standard deviation are those of the scores of the part over the candidates. If all candidates have
 the same score in a part, for example because it knows no word of the query, the deviation is taken as 1, and the part
@@ -49,6 +50,7 @@ from termwise.errors import (
     IndexFormatError,
     MissingFileError,
     ParameterError,
+    UnknownNameError,
 )
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
@@ -278,6 +280,8 @@ class Mixture:
             raise no_whole_words(search.fuzzy, search.prefix, facts)
         if (search.match is not None or search.only_words) and self.word_part is None:
             raise no_words(search.match, search.only_words, facts)
+        if not any(self._own_weights(search)):
+            raise ParameterError("the weights of the parts are all 0", facts=facts)
         with_vectors = [part.index.term_vectors is not None for part in self.parts]
         scanned = [has and part.retrieves for has, part in zip(with_vectors, self.parts, strict=True)]
         if search.approximate is not None and not any(scanned):
@@ -296,6 +300,13 @@ class Mixture:
             )
             for part, has_vectors, is_scanned in zip(self.parts, with_vectors, scanned, strict=True)
         )
+
+    def _own_weights(self, search: Search) -> tuple[float, ...]:
+        """Return the weights of the parts: those of the relevance of a search, or else those of the mixture."""
+        given = {} if search.relevance is None else search.relevance.parts
+        for name in given.keys() - {part.name for part in self.parts}:
+            raise UnknownNameError.of("part", name, [part.name for part in self.parts])
+        return tuple(given.get(part.name, part.weight) for part in self.parts)
 
     def _encoder(
         self, backend: SingleIndex, whole: SingleIndex | None, search: Search, example: int | None
@@ -354,7 +365,7 @@ class Mixture:
                 scores[others], matched[others] = score_documents(part.index, vector, union[others], kept)
             by_part.append(_normalised(vector, scores, matched))
         place = self.word_part
-        weights = part_weights(self.parts, place, query.text)
+        weights = part_weights(self.parts, self._own_weights(search), place, query.text)
         matches = MixtureMatches(
             self,
             query,
@@ -584,7 +595,7 @@ class MixtureMatches:
             for position, score in enumerate(self._total(part_scores).tolist())
         ]
         if self.weights.identifiers:
-            reasons = self.weights.reasons(mixture.parts)
+            reasons = self.weights.reasons()
             explanations = [
                 replace(
                     explanation,

@@ -22,7 +22,6 @@ In queries of more than `MOST_WORDS` words, which are documents rather than quer
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,45 +61,54 @@ class PartWeights:
     ----------
     weights : tuple of float
         One for each part.
+    given : tuple of float
+        Weights of the mixture, or those that the relevance of the search gives.
     identifiers : tuple of str
-        Identifiers in the query, because of which they differ from the weights of the mixture.
+        Identifiers in the query, because of which the weights differ from the given ones.
     share : float
         Share of the query that is an identifier, 0 without any.
     """
 
     weights: tuple[float, ...]
+    given: tuple[float, ...]
     identifiers: tuple[str, ...] = ()
     share: float = 0.0
 
-    def reasons(self, parts: Sequence[Part]) -> list[str]:
-        """Return for each part why its weight differs from that of the mixture; empty if it does not."""
+    def reasons(self) -> list[str]:
+        """Return for each part why its weight differs from the given one; empty if it does not."""
         named = ", ".join(self.identifiers)
         verb = "is an identifier" if len(self.identifiers) == 1 else "are identifiers"
         why = f"{named} {verb}, {self.share:.0%} of the query"
         return [
-            "" if weight == part.weight else f"not {part.weight:.4g}: {why}"
-            for part, weight in zip(parts, self.weights, strict=True)
+            "" if weight == given else f"not {given:.4g}: {why}"
+            for given, weight in zip(self.given, self.weights, strict=True)
         ]
 
 
-def part_weights(parts: tuple[Part, ...], words: int | None, text: str) -> PartWeights:
-    """Return the weights of the parts for a query; `words` is the place of the part of its words, if there is one."""
-    own = tuple(part.weight for part in parts)
+def part_weights(
+    parts: tuple[Part, ...], own: tuple[float, ...], words: int | None, text: str
+) -> PartWeights:
+    """Return the weights of the parts for a query.
+
+    `own` are their weights without identifiers, and `words` is the place of the part of words, if there is one.
+    """
     similar = None if words is None else parts[words].backend.similar_terms
     if words is None or similar is None or own[words] <= 0:
-        return PartWeights(own)
+        return PartWeights(own, own)
     if '"' not in text and not any(map(str.isdigit, text)):  # most queries
-        return PartWeights(own)
-    moved = [part.index.term_vectors is not None and part.weight > 0 for part in parts]
+        return PartWeights(own, own)
+    moved = [
+        part.index.term_vectors is not None and weight > 0 for part, weight in zip(parts, own, strict=True)
+    ]
     if not any(moved) or len(text.split()) > MOST_WORDS:
-        return PartWeights(own)
+        return PartWeights(own, own)
     identifiers, share = _identifiers(similar, text)
     if not identifiers:
-        return PartWeights(own)
+        return PartWeights(own, own)
     given = sum(weight for weight, moves in zip(own, moved, strict=True) if moves)
     weights = [weight * (1 - share) if moves else weight for weight, moves in zip(own, moved, strict=True)]
     weights[words] += share * given
-    return PartWeights(tuple(weights), identifiers, share)
+    return PartWeights(tuple(weights), own, identifiers, share)
 
 
 def _has_shape(word: str) -> bool:

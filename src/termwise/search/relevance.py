@@ -11,13 +11,14 @@ from typing import Any, TypeVar, final
 
 from termwise.display.safe_text import shown
 from termwise.engine.boosts import Boost
-from termwise.engine.synonyms import Synonyms
+from termwise.engine.synonyms import TWO_WAY, Synonyms
 from termwise.errors import MalformedRecordError, ParameterError, UnknownNameError
 from termwise.fast_dataclass import dataclass
+from termwise.search.mixture_folder import MAX_PARTS, MAX_WEIGHT
 from termwise.search.query_rules import MOST_RULES, QueryRule, QueryRules
 from termwise.storage.json_or_toml import read_json_or_toml
 from termwise.text import Analyzer
-from termwise.validation import check, check_names, check_path
+from termwise.validation import check, check_names, check_path, is_finite_number
 
 MOST_BYTES = 16 << 20
 """Largest relevance file."""
@@ -33,7 +34,7 @@ Record = TypeVar("Record")
 @final
 @dataclass(frozen=True)
 class Relevance:
-    """Relevance of documents beyond their texts: boosts by attributes, synonyms, and rules for queries.
+    """Relevance of documents beyond their texts: boosts by attributes, synonyms, rules for queries, weights of parts.
 
     Parameters
     ----------
@@ -46,11 +47,14 @@ class Relevance:
         `termwise.search.query_rules`.
     files : tuple of Path, optional
         Files that it was read from.
+    parts : mapping of str to float, optional
+        For a mixture: weights of its parts by their names, in place of those of the mixture. A part that is not named
+        keeps its weight.
 
     Raises
     ------
     ParameterError
-        If an element has another type, or there are more than `MOST_BOOSTS`, or `MOST_RULES`.
+        If an element has another type, a weight is out of range, or there are more than `MOST_BOOSTS`, or `MOST_RULES`.
 
     Examples
     --------
@@ -64,6 +68,7 @@ class Relevance:
     synonyms: Synonyms = Synonyms()
     rules: tuple[QueryRule, ...] = ()
     files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
+    parts: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         holds = isinstance(self.boosts, list | tuple) and all(isinstance(each, Boost) for each in self.boosts)
@@ -79,6 +84,16 @@ class Relevance:
             "rules", self.rules, holds and len(self.rules) <= MOST_RULES, f"at most {MOST_RULES:,} QueryRule"
         )
         object.__setattr__(self, "rules", tuple(self.rules))
+        holds = (
+            isinstance(self.parts, Mapping)
+            and len(self.parts) <= MAX_PARTS
+            and all(isinstance(name, str) for name in self.parts)
+            and all(is_finite_number(weight) and abs(weight) <= MAX_WEIGHT for weight in self.parts.values())
+        )
+        check(
+            "parts", self.parts, holds, f"weights by names of parts, from -{MAX_WEIGHT:g} to {MAX_WEIGHT:g}"
+        )
+        object.__setattr__(self, "parts", dict(self.parts))
 
     @cached_property
     def query_rules(self) -> QueryRules:
@@ -100,7 +115,8 @@ class Relevance:
         path : str or Path
             File that ends in ``.toml`` or ``.json``, with lists ``boosts`` and ``rules`` of tables with the parameters
             of `Boost` and `QueryRule`, and either ``synonyms``, a list of lines, or ``synonyms_file``, the path of a
-            file of lines from the folder of this file.
+            file of lines from the folder of this file. ``synonym_weight`` is the weight of two-way lines without one,
+            and ``parts`` a table of weights of the parts of a mixture.
 
         Raises
         ------
@@ -132,7 +148,8 @@ class Relevance:
         ----------
         body : mapping
             ``boosts`` and ``rules``: lists of mappings with the parameters of `Boost` and `QueryRule`. ``synonyms``: a
-            list of lines.
+            list of lines. ``synonym_weight``: weight of two-way lines without one. ``parts``: weights of the parts of a
+            mixture.
         file : Path, optional
             File that it was read from. Without one, ``synonyms_file`` is unknown.
 
@@ -144,25 +161,30 @@ class Relevance:
             If a value has another type or is out of its range; the error names its key.
         """
         where: Facts = [] if file is None else [("file", file)]
-        known = ("boosts", "synonyms", "rules", *(() if file is None else ("synonyms_file",)))
+        known: tuple[str, ...] = ("boosts", "synonyms", "synonym_weight", "rules", "parts")
+        known += () if file is None else ("synonyms_file",)
         checked = _table(body, known, "relevance", where)
         boosts = _records(Boost, "boosts", ("attribute", "weight"), checked, where)
         rules = _records(QueryRule, "rules", ("query",), checked, where)
         files: tuple[Path, ...] = () if file is None else (file,)
         lines = _list("synonyms", checked, "a list of lines", where)
+        weight = checked.get("synonym_weight", TWO_WAY)
+        with _naming([*where, ("key", "synonym_weight")]):
+            holds = is_finite_number(weight) and 0 < weight <= 1
+            check("synonym_weight", weight, holds, "a number above 0 and at most 1")
         if "synonyms_file" in checked:
             assert file is not None, "the key is unknown without a file"
             with _naming([*where, ("key", "synonyms_file")]):
                 check("synonyms_file", lines, not lines, "no synonyms beside it")
                 check_path("synonyms_file", checked["synonyms_file"])
                 files = (*files, file.parent / checked["synonyms_file"])
-                synonyms = Synonyms.read(files[-1])
+                synonyms = Synonyms.read(files[-1], weight=weight)
         else:
             with _naming([*where, ("key", "synonyms")]):
                 check_names("synonyms", lines)
-            synonyms = Synonyms.parse(lines, file or "synonyms", unit="element of synonyms")
+            synonyms = Synonyms.parse(lines, file or "synonyms", unit="element of synonyms", weight=weight)
         with _naming(where):
-            return cls(tuple(boosts), synonyms, tuple(rules), files)
+            return cls(tuple(boosts), synonyms, tuple(rules), files, checked.get("parts", {}))
 
 
 def read_body(file: Path) -> object:

@@ -413,7 +413,12 @@ class Searcher:
         return timed_run(checked, rank, stage="search", name=name, progress=progress, threads=threads)
 
     def part_runs(
-        self, queries: Iterable[str | Query], *, exclude: Exclusion = None, progress: Progress = no_progress
+        self,
+        queries: Iterable[str | Query],
+        *,
+        relevance: Relevance | None = None,
+        exclude: Exclusion = None,
+        progress: Progress = no_progress,
     ) -> list[Run]:
         """Return the scores of all candidates in each part of a mixture, to learn its weights.
 
@@ -421,6 +426,8 @@ class Searcher:
         ----------
         queries : iterable of str or Query
             See `rank_many`.
+        relevance : Relevance, optional
+            Its synonyms are added to the queries.
         exclude, progress
             See `rank_many`.
 
@@ -438,7 +445,8 @@ class Searcher:
         from termwise.search.mixture import MixtureMatches
 
         checked, excluded = checked_queries(queries, None, exclude)
-        results = Results(self.backend, Search(feedback=False))  # feedback depends on the weights
+        # Feedback depends on the weights.
+        results = Results(self.backend, Search(feedback=False, relevance=_only_synonyms(relevance)))
         rankings: list[list[Ranking]] = [[] for _ in self.parts]
         for number, query in enumerate(checked):
             left_out = excluded.for_query(query.query_id)
@@ -453,7 +461,7 @@ class Searcher:
             progress("search", number + 1, len(checked))
         return [Run(ranked, part.name) for ranked, part in zip(rankings, self.parts, strict=True)]
 
-    def boost_runs(
+    def relevance_runs(
         self,
         queries: Iterable[Query],
         relevance: Relevance,
@@ -462,38 +470,45 @@ class Searcher:
         exclude: Exclusion = None,
         progress: Progress = no_progress,
     ) -> list[Run]:
-        """Return the scores of the best documents without boosts, and the shape of each boost, to learn their weights.
+        """Return the scores of documents without boosts, and the shape of each boost, to learn their weights.
 
         Parameters
         ----------
         queries : iterable of Query
             With distinct identifiers.
         relevance : Relevance
-            The boosts, whose weights do not matter.
+            The boosts, whose weights do not matter, and the synonyms; rules are ignored.
         k : int, optional
-            Number of documents of each query.
+            Number of documents of each query in an index. In a mixture, they are the candidates.
         exclude, progress
             See `rank_many`.
 
         Returns
         -------
         list of Run
-            One for the scores, named ``query``, and one for each boost, named ``1 sold`` with its number and attribute,
-            for `termwise.fusion.learn` with ``scaling="raw"``. All have the same documents.
+            One for the scores, named ``query``, or in a mixture those of `part_runs`; and one for each boost, named
+            ``1 sold`` with its number and attribute. All have the same documents. For `termwise.fusion.learn`, the
+            scaling is ``z`` for parts and ``raw`` for all others.
         """
         from termwise.search.results import boosts_of
 
         boosts = boosts_of(self.backend, relevance)
-        base = self.rank_many(queries, k=k, exclude=exclude, name="query", progress=progress)
+        if isinstance(self.backend, SingleIndex):
+            search = Search(relevance=_only_synonyms(relevance))
+            scored = [
+                self.rank_many(queries, k=k, search=search, exclude=exclude, name="query", progress=progress)
+            ]
+        else:
+            scored = self.part_runs(queries, relevance=relevance, exclude=exclude, progress=progress)
         rankings: list[list[Ranking]] = [[] for _ in relevance.boosts]
-        for ranking in base:
+        for ranking in scored[0]:
             ordinals = find_documents(self.backend, ranking.doc_ids)
             for ranked, boost in zip(rankings, relevance.boosts, strict=True):
                 assert boosts is not None, "there are boosts"
                 shapes = boosts.shapes(boost, ordinals)
                 ranked.append(rank_candidates(ranking.doc_ids, shapes, ranking.query_id))
         names = [f"{number} {boost.attribute}" for number, boost in enumerate(relevance.boosts, 1)]
-        return [base, *(Run(ranked, name) for ranked, name in zip(rankings, names, strict=True))]
+        return [*scored, *(Run(ranked, name) for ranked, name in zip(rankings, names, strict=True))]
 
     def explain(
         self,
@@ -640,6 +655,10 @@ class Searcher:
         [('a', {'price': 12}, 'green tea'), ('b', {'price': 4}, 'tea')]
         """
         return hits_of(self.backend, ranking, show, texts)
+
+
+def _only_synonyms(relevance: Relevance | None) -> Relevance | None:
+    return None if relevance is None else type(relevance)(synonyms=relevance.synonyms)
 
 
 def checked_queries(

@@ -143,6 +143,12 @@ class SingleIndex:
             raise no_whole_words(search.fuzzy, search.prefix, facts)
         if (search.match is not None or search.only_words) and self.index.term_vectors is not None:
             raise no_words(search.match, search.only_words, [("index", self.path)])
+        if search.relevance is not None and search.relevance.parts:
+            raise ParameterError(
+                "only a mixture has parts with weights",
+                facts=[("index", self.path), ("parts", ", ".join(search.relevance.parts))],
+                fixes=["remove parts from the relevance"],
+            )
         encoder: QueryEncoder
         if search.weights is None:
             encoder = self.weighted_encoder(search, example)

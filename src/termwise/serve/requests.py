@@ -52,8 +52,8 @@ FILTER: Any = Field(
 RELEVANCE: Any = Field(
     None,
     description=(
-        "Attributes that change the scores, synonyms, and rules for queries, as in a relevance file, instead of those "
-        "that the service has for the index; an empty object for none."
+        "Attributes that change the scores, synonyms, rules for queries, and weights of the parts of a mixture, as in "
+        "a relevance file, instead of those that the service has for the index; an empty object for none."
     ),
     examples=[{"boosts": [{"attribute": "sold", "weight": 2, "saturation": 100}]}],
 )

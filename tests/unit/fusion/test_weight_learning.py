@@ -342,8 +342,9 @@ def test_wrong_arguments():
         learn(runs, qrels, method="guess", missing="drop")
     with pytest.raises(UnknownNameError, match="measure"):
         learn(runs, qrels, method="grid", measure="nDGC@10", missing="drop")
-    with pytest.raises(ParameterError, match="at least two runs"):
-        learn(runs[:1], qrels, method="ascent", missing="drop")
+    with pytest.raises(ParameterError, match="grid needs two runs"):
+        learn(runs[:1], qrels, method="grid", missing="drop")
+    assert learn(runs[:1], qrels, method="ascent", missing="drop").weights == (1.0,)
     with pytest.raises(DataError, match="no query in common"):
         learn(runs, [Qrel("elsewhere", "d", 1)], method="grid", missing="drop")
     with pytest.raises(TypeError, match="missing"):

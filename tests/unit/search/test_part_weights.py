@@ -28,7 +28,7 @@ def mixture(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
 
 def weights_for(searcher: Searcher, text: str):
     backend = searcher.backend
-    return part_weights(backend.parts, backend.word_part, text)
+    return part_weights(backend.parts, tuple(part.weight for part in backend.parts), backend.word_part, text)
 
 
 @pytest.mark.parametrize(

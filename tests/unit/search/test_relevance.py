@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+import termwise
+from termwise import Document
 from termwise.errors import MalformedRecordError, MissingFileError, ParameterError, UnknownNameError
-from termwise.search import Boost, Relevance, Search
+from termwise.search import Boost, Relevance, Search, Searcher
 
 BOOSTS: list[dict[str, Any]] = [
     {"attribute": "sold", "weight": 2, "saturation": 100},
@@ -134,3 +136,56 @@ def test_a_file_of_synonyms_is_named_by_a_file_only(tmp_path: Path) -> None:
         file.write_text(json.dumps(body))
         with pytest.raises(error, match=said):
             Relevance.read(file)
+
+
+def test_the_weight_of_synonyms_without_one(tmp_path: Path) -> None:
+    lines = ["sofa, couch", "tv, television ^0.9", "telly => tv"]
+
+    def weights(body: dict[str, Any], file: Path | None = None) -> list[float]:
+        return [line.weight for line in Relevance.of(body, file=file).synonyms.lines]
+
+    assert weights({"synonyms": lines}) == [0.7, 0.9, 1.0]
+    assert weights({"synonyms": lines, "synonym_weight": 0.25}) == [0.25, 0.9, 1.0]
+    (tmp_path / "s.txt").write_text("\n".join(lines))
+    body = {"synonyms_file": "s.txt", "synonym_weight": 1}
+    assert weights(body, tmp_path / "r.toml") == [1, 0.9, 1.0]
+    for wrong in (0, 1.5, "0.5", True, None, float("nan")):
+        with pytest.raises(ParameterError, match="synonym_weight cannot have") as raised:
+            Relevance.of({"synonym_weight": wrong}, file=tmp_path / "r.toml")
+        assert dict(raised.value.facts)["file"] == tmp_path / "r.toml"
+
+
+def test_weights_of_parts(tmp_path: Path) -> None:
+    """A mixture ranks as one with these weights, and explains its scores with them."""
+    texts = ["green tea", "a green pot for tea", "tea", "pot", "black tea and green tea"]
+    documents = [Document(str(number), text) for number, text in enumerate(texts)]
+    parts = {
+        model: termwise.build_index(documents, tmp_path / model, model=model)
+        for model in ("bm25", "jm", "dirichlet")
+    }
+    mixture = Searcher.mix(parts, [0.2, 0.3, 0.5])
+
+    def scores(searcher: Searcher, relevance: Relevance | None = None) -> list[tuple[str, float]]:
+        ranking = searcher.search(Search("green tea", relevance=relevance)).ranking
+        return [(hit.doc_id, hit.score) for hit in ranking]
+
+    for weights in ({"bm25": 0.9, "jm": 0.1, "dirichlet": 0.0}, {"jm": -1.0}):
+        relevance = Relevance(parts=weights)
+        of_parts = [weights.get(name, own) for name, own in zip(parts, [0.2, 0.3, 0.5], strict=True)]
+        assert scores(mixture, relevance) == scores(Searcher.mix(parts, of_parts))
+        (explanation,) = mixture.search(Search("green tea", relevance=relevance)).explain(["1"])
+        assert [part.weight for part in explanation.parts] == of_parts
+    assert scores(mixture, Relevance()) == scores(mixture, Relevance(parts={"bm25": 0.2})) == scores(mixture)
+    with pytest.raises(UnknownNameError, match="bm25"):
+        mixture.search(Search("tea", relevance=Relevance(parts={"bm2": 1})))
+    with pytest.raises(ParameterError, match="all 0"):
+        mixture.search(Search("tea", relevance=Relevance(parts=dict.fromkeys(parts, 0))))
+    with pytest.raises(ParameterError, match="only a mixture has parts"):
+        parts["jm"].search(Search("tea", relevance=Relevance(parts={"jm": 1})))
+
+
+@pytest.mark.parametrize("parts", [3, ["bm25"], {"bm25": "1"}, {"bm25": 1e12}, {"bm25": True}])
+def test_wrong_weights_of_parts(parts: Any, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="parts cannot have") as raised:
+        Relevance.of({"parts": parts}, file=tmp_path / "r.json")
+    assert dict(raised.value.facts)["file"] == tmp_path / "r.json"

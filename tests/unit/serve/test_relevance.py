@@ -94,8 +94,8 @@ def test_commands(shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert run([*command, "--out", str(learned)]) == 0
     report = json.loads(capsys.readouterr().out)
     weight = json.loads(learned.read_text())["boosts"][0]["weight"]
-    assert report["weights"] == [weight]
-    assert report["present"]["weights"] == [5]
+    assert report["weights"] == {"1 price": weight}
+    assert report["present"]["weights"] == {"1 price": 5}
     assert run(["search", str(shop), "tea", "--relevance", str(learned), "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[0])["doc_id"] == "pot"
     assert run([*command, "--out", str(tmp_path / "learned.toml")]) == 2
