@@ -1,9 +1,10 @@
 """Change an index or a mixture with a fault at each step in turn, and check the folder after it.
 
 Usage: ``changes.py FOLDER kill|refuse index|mixture [STRIDE]``; the modes are those of ``faults.py``, and only every
-STRIDE-th step has a fault. A change adds, replaces and deletes documents in two commits, and merges the segments; that
-of a mixture also renews its statistics. Afterwards the index or mixture must have the documents of a commit, at least
-those of the last one that returned, and the next change must succeed and remove left-over files.
+STRIDE-th step has a fault. A change adds, replaces and deletes documents in two commits, and merges the segments; its
+documents have an attribute that the index does not have before. That of a mixture also renews its statistics.
+Afterwards the index or mixture must have the documents of a commit, at least those of the last one that returned, with
+their attributes, and the next change must succeed and remove left-over files.
 """
 
 from __future__ import annotations
@@ -48,6 +49,12 @@ FIRST: Documents = {
 }
 SECOND: Documents = {name: text for name, text in FIRST.items() if name not in ("d9", "n0")}
 COMMITS = (BUILT, FIRST, SECOND)
+CHANGED = ("n0", "d1", "n1")
+
+
+def attributes_of(name: str, text: str) -> dict[str, int]:
+    """Return the attributes of a document: only the changed ones have any."""
+    return {"sold": len(text)} if name in CHANGED and not text.startswith("text") else {}
 
 
 class Subject(ABC):
@@ -81,11 +88,9 @@ class ChangedIndex(Subject):
     def change(self, folder: Path, committed: Callable[[int], None]) -> None:
         with IndexUpdater(folder) as updater:
             updater.add_terms(["added"])
-            updater.add(
-                ["n0", "d1", "n1"],
-                rows(3, updater.terms, updater.vocabulary),
-                ["new", "replaced", "new, too"],
-            )
+            texts = [FIRST[name] for name in CHANGED]
+            updater.add_documents(CHANGED, texts, list(map(attributes_of, CHANGED, texts)))
+            updater.add_weights(rows(3, updater.terms, updater.vocabulary))
             updater.delete(["d2", "d4"])
             updater.commit()
             committed(1)
@@ -98,7 +103,10 @@ class ChangedIndex(Subject):
         assert verify(folder) == []
         index = Index.open(folder)
         assert len(index.weights(np.arange(len(index)))) == len(index)
-        return commit_with(documents_of(index))
+        commit = commit_with(documents_of(index))
+        assert index.attributes(np.arange(len(index))) == attributes_in(commit)
+        assert bool(index.schema) == (commit > 0)
+        return commit
 
     def begin_again(self, folder: Path) -> None:
         with IndexUpdater(folder) as updater:
@@ -120,7 +128,7 @@ class ChangedMixture(Subject):
 
     def change(self, folder: Path, committed: Callable[[int], None]) -> None:
         with termwise.open_writer(folder) as writer:
-            writer.add([Document(name, FIRST[name]) for name in ("n0", "d1", "n1")])
+            writer.add([Document(name, FIRST[name], attributes_of(name, FIRST[name])) for name in CHANGED])
             writer.delete(["d2", "d4"])
             writer.commit()
             committed(1)
@@ -134,6 +142,7 @@ class ChangedMixture(Subject):
         assert verify(folder) == []
         mixture = termwise.open(folder)
         commit = commit_with(documents_of(mixture.index))
+        assert mixture.attributes(list(COMMITS[commit])) == attributes_in(commit)
         for name in PARTS:  # by itself, a part has this commit or the one before
             index = Index.open(folder / name)
             assert index.doc_ids(np.arange(len(index))) in [list(each) for each in COMMITS[: commit + 1]]
@@ -164,6 +173,11 @@ def commit_with(documents: Documents) -> int:
     """Return the number of the commit with these documents in this order."""
     (number,) = [i for i, commit in enumerate(COMMITS) if list(commit.items()) == list(documents.items())]
     return number
+
+
+def attributes_in(commit: int) -> list[dict[str, int]]:
+    """Return the attributes of the documents of a commit."""
+    return [attributes_of(*each) for each in COMMITS[commit].items()]
 
 
 def acknowledge(pipe: int, commit: int) -> None:

@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from termwise.errors import CorruptIndexError, DataError
+import termwise
+from termwise import Document
+from termwise.errors import CorruptIndexError, DataError, TermwiseError
 from termwise.index import Index, IndexWriter, open_files, verify
 from termwise.index.container import Container
 from termwise.index.updater import IndexUpdater
+from termwise.search import Boost, Relevance, Search
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 
@@ -168,3 +171,44 @@ def test_kernels_stay_inside_their_arrays(
     for name in ("impacts", "floats", "texts", "vectors", "changes", "blocks"):
         assert result[name]["outcomes"]["CorruptIndexError"] > 1
         assert result[name]["outcomes"]["done"] > 10
+
+
+def test_searches_read_damaged_attributes_that_were_added_later_safely(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without checksums, each search with boosts, order, filter and facets is an answer, or a typed error."""
+    teas = [Document(f"d{number}", f"tea w{number}") for number in range(6)]
+    termwise.build_index(teas, tmp_path / "i", store_text=True)
+    with termwise.open_writer(tmp_path / "i") as writer:
+        writer.add(
+            [Document(f"n{n}", "tea", {"sold": n, "kind": "ab"[n % 2], "on": "2026-01-02"}) for n in range(5)]
+        )
+    boosts = [
+        Boost("sold", 1, saturation=2),
+        Boost("kind", -1, values=["a"]),
+        Boost("on", 1, half_life="9 days", now="2026-02-03"),
+    ]
+    steered = Search(
+        "tea", relevance=Relevance(boosts), sort="_score,-sold", filter="sold < 4", facets=["kind"]
+    )
+    files = [path for path in (tmp_path / "i").glob("attributes-*") if path.stat().st_size]
+    assert files
+    whole = termwise.open(tmp_path / "i").search(steered)
+    expected = whole.ranking, whole.facets()
+    monkeypatch.setattr(open_files, "CHECKED", 0)
+    refused = 0
+    for path in files:
+        data = path.read_bytes()
+        for position in range(0, len(data), 3):
+            path.write_bytes(data[:position] + bytes([data[position] ^ 0x81]) + data[position + 1 :])
+            try:
+                found = termwise.open(tmp_path / "i").search(steered)
+                assert set(found.ranking.doc_ids) <= {f"n{number}" for number in range(5)}
+                found.facets()
+                termwise.open(tmp_path / "i").attributes([f"n{number}" for number in range(5)])
+            except TermwiseError:
+                refused += 1
+        path.write_bytes(data)
+    assert refused > 0
+    whole = termwise.open(tmp_path / "i").search(steered)
+    assert (whole.ranking, whole.facets()) == expected

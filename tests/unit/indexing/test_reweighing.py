@@ -22,6 +22,7 @@ from termwise.index.updater import IndexUpdater
 from termwise.indexing.model_choice import model_of
 from termwise.indexing.reweighing import Reweighing, has_drifted
 from termwise.models import BM25, CountModel, QueryLikelihoodDirichlet, QueryLikelihoodJM
+from termwise.search import Relevance, Search, Searcher
 
 WORDS = [f"w{number}" for number in range(12)]
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
@@ -39,8 +40,22 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 
 
-def document(doc_id: str, text: str, form: str) -> Document:
-    attributes = {"words": len(text.split())}
+STEERED: dict[str, Any] = {
+    "boosts": [
+        {"attribute": "words", "weight": 3, "near": 2, "distance": 1},
+        {"attribute": "first", "weight": -1.5, "values": ["w1", "w2"]},
+    ],
+    "synonyms": ["w1, w3", "w2 => w4"],
+    "rules": [{"query": "w1 w2", "pin": ["d3", "d1"], "ban": ["d1", "d5"]}],
+}
+"""Relevance of the searches of the state machine; the index begins without the attribute ``first``."""
+
+
+def document(doc_id: str, text: str, form: str, *, later: bool = True) -> Document:
+    """Return a document, with the attribute ``first`` if it is added `later`."""
+    attributes: dict[str, Any] = {"words": len(text.split())}
+    if later and doc_id > "d4" and text:
+        attributes["first"] = text.split()[0]
     if form != "fields":
         return Document(doc_id, text, attributes)
     title, _, rest = text.partition(" ")
@@ -65,12 +80,14 @@ class Documents(RuleBasedStateMachine):
     @initialize(form=st.sampled_from(list(FORMS)), first=st.dictionaries(IDS, TEXTS, max_size=3))
     def begin(self, form: str, first: dict[str, str]) -> None:
         self.form = form
-        self.documents = {doc_id: document(doc_id, text, form) for doc_id, text in first.items()}
+        self.documents = {doc_id: document(doc_id, text, form, later=False) for doc_id, text in first.items()}
         self.build(self.path)
         self.writer = termwise.open_writer(self.path)
 
     def build(self, path: Path) -> None:
         schema = Schema({"words": "integer"})
+        if path != self.path:
+            schema = Index.open(self.path).schema  # with the attribute that came later
         options = {"attributes": schema, **FORMS[self.form]}
         termwise.build_index(list(self.documents.values()), path, **options)
 
@@ -105,6 +122,34 @@ class Documents(RuleBasedStateMachine):
         assert isinstance(model, CountModel)
         assert not has_drifted(index, model)
         assert index.doc_ids(index.chunks.starts) == list(self.documents)
+        self.check_steered(index)
+
+    def check_steered(self, index: Index) -> None:
+        """Rank by hand with boosts, and compare what synonyms and rules do with the documents."""
+        boosts = [each for each in STEERED["boosts"] if each["attribute"] in index.schema]
+        assert len(boosts) == 2 or not any("first" in each.attributes for each in self.documents.values())
+        searcher = Searcher.of_index(index)
+        plain = searcher.search(Search("w1 w2", k=70)).ranking
+        sums = {}
+        for each in self.documents.values():
+            sums[each.doc_id] = 3 * 0.5 ** abs(each.attributes["words"] - 2)
+            sums[each.doc_id] += -1.5 * (each.attributes.get("first") in ("w1", "w2"))
+        by_hand = {hit.doc_id: hit.score + sums[hit.doc_id] for hit in plain}
+        order = sorted(by_hand, key=lambda doc_id: (-by_hand[doc_id], list(self.documents).index(doc_id)))
+        for relevance in [Relevance.of({"boosts": STEERED["boosts"][: len(boosts)]})] * 3:  # later ones prune
+            found = searcher.search(Search("w1 w2", k=70, relevance=relevance)).ranking
+            assert found.scores.tolist() == [by_hand[doc_id] for doc_id in found.doc_ids]
+            assert list(found.doc_ids) == order
+            assert (
+                list(searcher.search(Search("w1 w2", k=2, relevance=relevance)).ranking.doc_ids) == order[:2]
+            )
+        steered = Relevance.of({**STEERED, "boosts": boosts})
+        found = searcher.search(Search("w1 w2", k=70, relevance=steered)).ranking
+        assert found.doc_ids[: found.pinned] == (("d3",) if "d3" in self.documents else ())
+        words = {doc_id: set(each.text.split()) for doc_id, each in self.documents.items()}
+        matching = {doc_id for doc_id, own in words.items() if own & {"w1", "w3", "w4"}}
+        if self.form != "closed vocabulary":  # whose pieces of these words are the same
+            assert set(found.doc_ids) - {"d3"} == matching - {"d1", "d3", "d5"}
 
     @rule()
     def merge(self) -> None:

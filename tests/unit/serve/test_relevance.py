@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.serve.conftest import served
 
+import termwise
+from termwise import Document
 from termwise.cli.main import run
-from termwise.errors import MissingFileError, ParameterError
+from termwise.errors import MissingFileError, ParameterError, TermwiseError
+from termwise.search import Relevance, Search
 from termwise.serve import ServiceSettings
 from termwise.serve.indexes import ServedIndexes
 
@@ -103,3 +110,99 @@ def test_commands(shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     qrels.write_text("q 0 assam 1\n")  # the last one for the query, so that its weight is negative
     assert run(command) == 3
     assert "judge more queries" in capsys.readouterr().err
+
+
+STEERED: dict[str, Any] = {
+    "boosts": [{"attribute": "price", "weight": 0.5, "near": 9, "distance": 4}],
+    "synonyms": ["tea, pot", "clay => roasted ^0.5"],
+    "synonym_weight": 0.4,
+    "rules": [{"query": "tea", "pin": ["mint/fresh"], "ban": ["assam"]}],
+}
+
+
+@pytest.mark.parametrize("ending", ["json", "toml"])
+def test_every_beginning_of_a_file_is_read_or_refused(tmp_path: Path, ending: str) -> None:
+    """A file of which the end is missing has a typed error, or in TOML, less of the relevance."""
+    whole = json.dumps(STEERED)
+    if ending == "toml":
+        whole = f"synonym_weight = 0.4\nsynonyms = {json.dumps(STEERED['synonyms'])}\n"
+        for name in ("boosts", "rules"):
+            lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in STEERED[name][0].items())
+            whole += f"[[{name}]]\n{lines}"
+    path, read, named = tmp_path / f"r.{ending}", 0, list[bool]()
+    for length in range(len(whole)):
+        path.write_text(whole[:length])
+        try:
+            relevance = Relevance.read(path)
+        except TermwiseError as error:
+            named.append(path in dict(error.facts).values())
+        else:
+            read += 1
+            assert len(relevance.boosts) + len(relevance.rules) + len(relevance.synonyms.lines) <= 4
+    assert all(named)
+    assert (read == 0) is (ending == "json")
+    path.write_text(whole)
+    assert Relevance.read(path) == Relevance.of(STEERED)
+
+
+def test_a_file_that_is_written_in_place_while_threads_search(
+    shop: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each search has all of a version, also while half of the next one is written, and documents are added."""
+    file, versions = (
+        tmp_path / "relevance.json",
+        [STEERED, DEAR, {"rules": [{"query": "tea", "pin": ["pot"]}]}],
+    )
+    file.write_text(json.dumps(versions[0]))
+    served_index = ServedIndexes([str(shop)], relevance=[str(file)])["shop"]
+    relevances, done, seen = [Relevance.of(each) for each in versions], threading.Event(), set[int]()
+
+    def search() -> None:
+        while not done.is_set():
+            opened = served_index.current()
+            assert opened.relevance is not None
+            version = relevances.index(opened.relevance)
+            seen.add(version)
+            found = opened.searcher.search(Search("tea", relevance=opened.relevance)).ranking
+            first = {0: "mint/fresh", 1: "pot", 2: "pot"}[version]
+            assert (found.doc_ids[0], "assam" in found.doc_ids) == (first, version != 0)
+
+    with ThreadPoolExecutor(3) as pool, caplog.at_level(logging.ERROR, "termwise.serve"):
+        searches = [pool.submit(search) for _ in range(3)]
+        try:
+            for number in range(40):
+                text = json.dumps(versions[number % 3])
+                with file.open("w") as stream:
+                    for part in (text[:20], text[20:]):
+                        stream.write(part)
+                        stream.flush()
+                        time.sleep(0.005)
+                if number % 10 == 0:
+                    with termwise.open_writer(shop) as writer:
+                        writer.add(
+                            [Document(f"cup{number}", "a cup", {"price": number, f"new{number}": True})]
+                        )
+        finally:
+            done.set()
+        for each in searches:
+            each.result()
+    assert seen == {0, 1, 2}
+    assert served_index.current().relevance == relevances[39 % 3]
+    assert {each.getMessage().split(" cannot")[0] for each in caplog.records} <= {
+        f"the relevance file {file}"
+    }
+
+
+def test_a_relevance_that_uses_an_attribute_before_documents_have_it(shop: Path, tmp_path: Path) -> None:
+    file = tmp_path / "relevance.json"
+    file.write_text(json.dumps({"boosts": [{"attribute": "rating", "weight": 9, "saturation": 1}]}))
+    with served([str(shop)], ServiceSettings(threads=2, relevance=(str(file),))) as client:
+        path, asked = "/v1/indexes/shop/search", {"query": "tea"}
+        answer = client.post(path, json=asked)
+        assert answer.status_code == 400
+        assert "rating" in answer.text
+        with termwise.open_writer(shop) as writer:
+            writer.add([Document("matcha", "tea", {"rating": 5})])
+        answer = client.post(path, json=asked)
+        assert answer.status_code == 200
+        assert answer.json()["hits"][0]["doc_id"] == "matcha"
