@@ -157,7 +157,7 @@ def main(given: Sequence[str] | None = None) -> None:
         documents = (
             termwise.Document(str(number), text, {"number": number}) for number, text in enumerate(texts)
         )
-        termwise.build_index(documents, index, store_text=True)
+        termwise.build_index(documents, index, analyzer="english", store_text=True)
     words = sorted({word for query in queries for word in query.split()})
     report: dict[str, Any] = {"about": about(("starlette", "uvicorn")), "documents": arguments.documents}
     for kind in arguments.kinds:

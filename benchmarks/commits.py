@@ -78,7 +78,7 @@ class Worker:
         served = (
             termwise.Document(str(number), text) for number, text in enumerate(self.passages[:DOCUMENTS])
         )
-        termwise.build_index(served, self.work / "termwise.tw", store_text=True)
+        termwise.build_index(served, self.work / "termwise.tw", analyzer="english", store_text=True)
         done.touch()
         return []
 

@@ -100,7 +100,7 @@ def boosted(collection: Path, folder: Path, queries: Sequence[str]) -> dict[str,
         )
         for document in open_collection(collection).documents()
     ]
-    searcher = termwise.build_index(documents, folder, model="bm25", attributes="all")
+    searcher = termwise.build_index(documents, folder, model="bm25", analyzer="english", attributes="all")
     best = float(searcher.rank(queries[0], k=1).scores[0])
     report: dict[str, Any] = {}
     for share in (0.1, 0.5):
@@ -141,7 +141,11 @@ def main(given: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for model in ("bm25", "model1"):
             searcher = termwise.build_index(
-                arguments.collection, Path(folder, model), model=model, store_text=True
+                arguments.collection,
+                Path(folder, model),
+                model=model,
+                analyzer="english" if model == "bm25" else None,
+                store_text=True,
             )
             conditions = {"none": {}, **chosen_conditions(searcher)}
             searcher.rank(queries[0])

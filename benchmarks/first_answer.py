@@ -266,6 +266,7 @@ def service(work: Path, texts: Sequence[str], rounds: int, documents: int = 100_
         termwise.build_index(
             (termwise.Document(str(i), text, given) for i, (text, given) in enumerate(rows)),
             index,
+            analyzer="english",
             store_text=True,
         )
     changed = work / "changed.tw"
@@ -331,7 +332,7 @@ def build(work: Path, texts: Sequence[str]) -> None:
     import termwise
 
     documents = (termwise.Document(str(number), text) for number, text in enumerate(texts))
-    termwise.build_index(documents, work / "termwise.tw", store_text=True)
+    termwise.build_index(documents, work / "termwise.tw", analyzer="english", store_text=True)
     if importlib.util.find_spec("tantivy"):
         import tantivy
 

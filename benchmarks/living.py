@@ -205,7 +205,9 @@ def bulk(
         contestant.add(documents)
         rates[name] = len(texts) / (time.perf_counter() - begin)
     begin = time.perf_counter()
-    build_index(Termwise.documents(documents), arguments.work / "fresh.tw", overwrite=True)
+    build_index(
+        Termwise.documents(documents), arguments.work / "fresh.tw", analyzer="english", overwrite=True
+    )
     rates["termwise, new build"] = len(texts) / (time.perf_counter() - begin)
     say(f"\nadd {len(texts):,} documents in one commit, documents a second")
     for name, rate in rates.items():
@@ -239,7 +241,7 @@ def segments(texts: list[str], queries: list[str], arguments: argparse.Namespace
     path = arguments.work / "segments.tw"
     ends = np.cumsum(SHARES) * len(texts) // 100
     documents = Termwise.documents(first_documents(texts))
-    build_index(documents[: ends[0]], path, overwrite=True)
+    build_index(documents[: ends[0]], path, analyzer="english", overwrite=True)
     with mock.patch.object(updater, "FACTOR", 1000), termwise.open_writer(path) as writer:
         for first, last in pairwise(ends):
             writer.add(documents[first:last])
@@ -252,7 +254,12 @@ def segments(texts: list[str], queries: list[str], arguments: argparse.Namespace
     one = termwise.open(path)
     if many.rank(queries[0]).doc_ids != one.rank(queries[0]).doc_ids:
         raise RuntimeError("the merge changed a ranking")
-    fresh = build_index([each for number, each in enumerate(documents) if number % 10], path, overwrite=True)
+    fresh = build_index(
+        [each for number, each in enumerate(documents) if number % 10],
+        path,
+        analyzer="english",
+        overwrite=True,
+    )
     contestants = {
         f"{len(manifest.segments)} segments, 10 % deleted": each(queries, many.rank),
         "merged": each(queries, one.rank),

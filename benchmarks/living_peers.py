@@ -89,7 +89,7 @@ class Termwise(Contestant):
 
     def build(self, texts: Sequence[str]) -> None:
         """Build and open."""
-        self._searcher = build_index(self.documents(first_documents(texts)), self.path)
+        self._searcher = build_index(self.documents(first_documents(texts)), self.path, analyzer="english")
         self._writer = termwise.open_writer(self.path)
 
     def add(self, documents: Documents) -> None:

@@ -268,7 +268,7 @@ def start(arguments: argparse.Namespace, passages: Sequence[str]) -> dict[str, A
         documents = (
             termwise.Document(str(number), text) for number, text in enumerate(passages[: arguments.large])
         )
-        termwise.build_index(documents, folder, store_text=True)
+        termwise.build_index(documents, folder, analyzer="english", store_text=True)
     seconds = []
     for _ in range(arguments.rounds):
         with Server("termwise", arguments.work, folder) as server:

@@ -112,7 +112,7 @@ def build(folder: Path, texts: list[str]) -> None:
     import termwise
 
     documents = [termwise.Document(str(number), text) for number, text in enumerate(texts)]
-    termwise.build_index(documents, folder / "termwise.tw", store_text=True)
+    termwise.build_index(documents, folder / "termwise.tw", analyzer="english", store_text=True)
     schema = tantivy.SchemaBuilder()
     schema.add_text_field("doc_id", stored=True, tokenizer_name="raw")
     schema.add_text_field("text", stored=True, tokenizer_name="en_stem")

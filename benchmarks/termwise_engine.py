@@ -104,7 +104,11 @@ class TermwiseBM25(Peer):
         """Analyse and index texts."""
         documents = [Document(str(number), text) for number, text in enumerate(data)]
         termwise.build_index(
-            documents, workdir / "text", overwrite=True, options=termwise.BuildOptions(threads=self._threads)
+            documents,
+            workdir / "text",
+            analyzer="english",
+            overwrite=True,
+            options=termwise.BuildOptions(threads=self._threads),
         )
 
     def open(self, workdir: Path) -> None:

@@ -336,7 +336,7 @@ class Prepared:
 
         plain = made(passages, folder / "ml", model=make_model("ml", {}), analyzer=analyzer, exact=True)
         searchers = {
-            "BM25": made(passages, folder / "bm25"),
+            "BM25": made(passages, folder / "bm25", analyzer="english"),
             ALL: made(passages, folder / "all", model=compiled(0)),
             SOME: made(passages, folder / "some", model=compiled(KEPT)),
         }

@@ -197,7 +197,7 @@ def rank(
     tokens: Callable[[str], list[str]] | None = None,
     quantiser: Literal["uint8", "float32"] = "float32",
 ) -> Run:
-    """Index and rank with termwise, with given tokens or with all defaults."""
+    """Index and rank with termwise, with given tokens or those of `english`."""
     documents, queries = data.documents, data.queries
     if tokens is not None:
         # Tokens are passed as text separated by blanks, so that only the tokens differ.
@@ -207,7 +207,7 @@ def rank(
         searcher: Searcher = build_index(
             documents,
             Path(folder) / "index",
-            analyzer=None if tokens is None else "whitespace",
+            analyzer="english" if tokens is None else "whitespace",
             options=BuildOptions(quantiser=quantiser, threads=2),
         )
         return searcher.rank_many(queries, k=K, threads=2, name=name)

@@ -51,6 +51,7 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
                 documents,
                 index,
                 model=model,
+                analyzer="english",
                 overwrite=True,
                 **chosen,
                 options=BuildOptions(threads=arguments.threads),

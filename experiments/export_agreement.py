@@ -44,6 +44,7 @@ from termwise.errors import MissingExtraError, ParameterError
 from termwise.export import check_export, export_index
 from termwise.export.check import open_engine
 from termwise.export.targets.registry import TARGETS, target_class
+from termwise.indexing.recipes import RECIPES
 from termwise.records import Qrel, Query
 
 HERE = Path(__file__).resolve().parent
@@ -98,7 +99,8 @@ def judged_cases(plan: Mapping[str, Any], names: Sequence[str], folder: Path, wo
         judged = Judged.read(name, folder / name, plan["collections"][name])
         for model in plan["models"]:
             index = work / f"{name}-{model}"
-            termwise.build_index(judged.documents, index, model=model, overwrite=True)
+            analyzer = None if model in RECIPES else "english"
+            termwise.build_index(judged.documents, index, model=model, analyzer=analyzer, overwrite=True)
             yield Case(name, model, index, judged.queries, judged.qrels)
 
 

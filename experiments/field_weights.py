@@ -43,6 +43,7 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
                 source,
                 index,
                 model=model,
+                analyzer="english",
                 fields=fields,
                 overwrite=True,
                 options=BuildOptions(threads=arguments.threads),

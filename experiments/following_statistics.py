@@ -52,7 +52,7 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
     def grown(model: str, counts: bool) -> tuple[Any, float]:
         ends = np.linspace(0, len(documents), plan["commits"] + 1).astype(int)
         with nullcontext() if counts else without_counts():
-            build_index([unusual], work / "grown", model=model, overwrite=True)
+            build_index([unusual], work / "grown", model=model, analyzer="english", overwrite=True)
         with open_writer(work / "grown") as writer:
             begin = time.process_time()
             for first, last in pairwise(ends):
@@ -63,7 +63,9 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
 
     found: dict[str, Any] = {"queries": len(judged.queries), "data": judged.data, "models": {}}
     for model in plan["models"]:
-        fresh = build_index([unusual, *documents], work / "new", model=model, overwrite=True)
+        fresh = build_index(
+            [unusual, *documents], work / "new", model=model, analyzer="english", overwrite=True
+        )
         new = values(fresh)
         entry: dict[str, Any] = {"new": float(new.mean())}
         for counts in (False, True):

@@ -45,7 +45,7 @@ def grown(plan: Mapping[str, Any], judged: Judged, model: str, share: float, fol
     documents = list(judged.documents.documents())
     first = max(1, round(share * len(documents)))
     with without_counts():
-        build_index(documents[:first], folder, model=model, overwrite=True)
+        build_index(documents[:first], folder, model=model, analyzer="english", overwrite=True)
     ends = np.linspace(first, len(documents), plan["commits"] + 1).astype(int)
     with open_writer(folder) as writer:
         for begin, end in pairwise(ends):
@@ -74,6 +74,7 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
                 judged.documents,
                 work / "new",
                 model=model,
+                analyzer="english",
                 overwrite=True,
                 options=BuildOptions(threads=arguments.threads),
             )

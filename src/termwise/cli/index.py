@@ -71,8 +71,8 @@ def command(
         str | None,
         option(
             "--analyzer NAME[:FILE]",
-            "Analyzer, such as english or wordpiece:tokenizer.json; encoders and translation tables bring "
-            "their own.  [default: english; whitespace for vectors]",
+            "Analyzer, such as german or wordpiece:tokenizer.json; encoders and translation tables bring "
+            "their own.  [default: english-parts; whitespace for vectors]",
         ),
     ] = None,
     fields: WeightedFields = None,

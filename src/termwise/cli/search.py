@@ -329,8 +329,12 @@ def _suggestion(results: Results) -> str:
         return ""
     from termwise.search.reasons import suggested_words
 
-    meant = "also searched for" if results.search.fuzzy else "did you mean"
-    return f"{meant}: {listed(suggested_words(suggested))}"
+    if not results.search.fuzzy:
+        return f"did you mean: {listed(suggested_words(suggested))}"
+    searched = suggested_words(each for each in suggested if not each.is_code)
+    codes = suggested_words(each for each in suggested if each.is_code)
+    lines = {"also searched for": searched, "did you mean": codes}
+    return "; ".join(f"{label}: {listed(words)}" for label, words in lines.items() if words)
 
 
 def _print_facets(counts: dict[str, list[ValueCount]], as_json: bool) -> None:

@@ -195,6 +195,18 @@ class SimilarTerms:
             self._remembered[token, word] = found
         return found
 
+    def nearest_codes(self, code: str) -> tuple[SimilarTerm, ...]:
+        """Return the terms with a digit that differ from a code by one edit, most frequent ones first.
+
+        They are for suggestions: another code is another thing, and `nearest` returns none for a word with a digit.
+        """
+        if len(code) > LONGEST:
+            return ()
+        spend()
+        found = self._within(code, 1)
+        numbers = [number for number, term in found.items() if any(map(str.isdigit, term))]
+        return tuple(self._most_frequent(np.array(numbers, dtype=np.int64), 1))
+
     def _nearest(self, token: str, word: str) -> tuple[SimilarTerm, ...]:
         if self._is_word(word):
             return ()

@@ -49,7 +49,7 @@ from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
 from termwise.text.registry import check_restorable
 from termwise.validation import check, check_count, check_flag, check_path
 
-DEFAULT_ANALYZER = "english"
+DEFAULT_ANALYZER = "english-parts"
 
 VECTORS_ANALYZER = "whitespace"
 """Default analyzer of queries for the model ``vectors``, whose tokens may be any strings."""
@@ -85,8 +85,8 @@ def build_index(
         encoder (a trained network) or of a translation table. ``"best"`` builds the recommended mixture: the indexes of
         several models side by side in one folder.
     analyzer : str or Analyzer, optional
-        Analyzer of documents and queries; by default ``english``, or ``whitespace`` for the model ``vectors``. Models
-        with a network have their own. A translation table works only with the analyzer of its training.
+        Analyzer of documents and queries; by default ``english-parts``, or ``whitespace`` for the model ``vectors``.
+        Models with a network have their own. A translation table works only with the analyzer of its training.
     fields : tuple of str or mapping of str to int, optional
         Fields of the records to index, joined with a line end; by default those that are text in the first records,
         see `open_collection`. A mapping has a weight for each

@@ -558,7 +558,7 @@ class Searcher:
         """Return the words of a query that no document has, with the nearest words of the documents.
 
         In a mixture, there are none for a word that another part has as a whole, such as a frequent word in the query
-        table of lookup.
+        table of lookup. A code such as ``AB-1020/X`` has those codes of the documents that differ by one edit.
 
         Parameters
         ----------

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import added_terms
-from termwise.engine.similar_terms import LONGEST_ENDING, SimilarTerm, SimilarTerms, edits
+from termwise.engine.similar_terms import LONGEST_ENDING, MOST_WORDS, SimilarTerm, SimilarTerms, edits
 from termwise.fast_dataclass import dataclass
+
+SHORTEST_CODE = 6
+"""Least number of letters and digits of a code that has suggestions; of shorter ones, many differ by one character."""
+
+_CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])(?![\d.,]+\s?[^\W\d_]+$).+", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,7 @@ class SimilarWord:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Word of a query that the index lacks, and the nearest ones that it has.
+    """Word or code of a query that the index lacks, and the nearest ones that it has.
 
     Attributes
     ----------
@@ -50,6 +56,11 @@ class Suggestion:
     word: str
     span: tuple[int, int]
     words: tuple[SimilarWord, ...]
+
+    @property
+    def is_code(self) -> bool:
+        """Whether the word is a code: it has a digit. A fuzzy search does not search for similar codes."""
+        return any(map(str.isdigit, self.word))
 
 
 @dataclass(frozen=True)
@@ -92,16 +103,37 @@ def suggestions(similar: SimilarTerms, encoder: QueryEncoder, query: str) -> lis
     if all(map(similar.documents, similar.analyzer.tokens(query))):
         return []  # which is usual, and takes little time
     added = added_terms(encoder, query)
+    analysis = similar.analyzer.analyze(query)
     found = []
-    for token, spans in similar.missing(similar.analyzer.analyze(query).spans_by_token()):
-        if added.are_known(spans):
-            continue
+    for token, spans in similar.missing(analysis.spans_by_token()):
         typed = query[slice(*spans[0])]
-        if nearest := similar.nearest(token, typed):
-            forms = ((_nearest_form(similar, each, typed), each) for each in nearest)
-            words = [SimilarWord(form, each.term, edits(typed, form), each.documents) for form, each in forms]
-            found.append(Suggestion(typed, spans[0], tuple(sorted(words, key=lambda each: each.distance))))
-    return found
+        if not added.are_known(spans) and (nearest := similar.nearest(token, typed)):
+            found.append(_suggestion(similar, typed, spans[0], nearest))
+    for place in [each.start for each in analysis.compounds()][:MOST_WORDS]:
+        token, span = analysis.tokens[place], tuple(analysis.spans[place].tolist())
+        typed = query[slice(*span)]
+        if is_code(typed) and not similar.documents(token) and (nearest := similar.nearest_codes(token)):
+            found.append(_suggestion(similar, typed, span, nearest))
+    return sorted(found, key=lambda each: each.span)
+
+
+def _suggestion(
+    terms: SimilarTerms, typed: str, span: tuple[int, int], nearest: Iterable[SimilarTerm]
+) -> Suggestion:
+    forms = ((_nearest_form(terms, each, typed), each) for each in nearest)
+    words = [SimilarWord(form, each.term, edits(typed, form), each.documents) for form, each in forms]
+    return Suggestion(typed, span, tuple(sorted(words, key=lambda each: each.distance)))
+
+
+def is_code(word: str) -> bool:
+    """Return whether a word can be a code with a typo: long enough, with letters and digits, but no number with a unit.
+
+    Examples
+    --------
+    >>> [word for word in ("AB-1020/X", "305XL", "tn2402", "20000mah", "2,500 mm", "2019-11", "b12") if is_code(word)]
+    ['AB-1020/X', 'tn2402']
+    """
+    return sum(map(str.isalnum, word)) >= SHORTEST_CODE and _CODE.fullmatch(word) is not None
 
 
 def _nearest_form(terms: SimilarTerms, similar: SimilarTerm, typed: str) -> str:
@@ -111,9 +143,12 @@ def _nearest_form(terms: SimilarTerms, similar: SimilarTerm, typed: str) -> str:
 
 
 def _forms(terms: SimilarTerms, similar: SimilarTerm, typed: str) -> Iterator[str]:
-    """Yield words with a term, the most frequent ones first, in lower case if the typed word is; last, its `word`."""
+    """Yield words with a term, the most frequent ones first; last, its `word`.
+
+    They are in lower case if the typed word is, except codes.
+    """
     for form, _ in terms.written(similar).most_common():
-        for word in (form.lower(), form) if typed.islower() else (form,):
+        for word in (form.lower(), form) if typed.islower() and not is_code(form) else (form,):
             if terms.analyzer.tokens(word)[:1] == [similar.term]:  # a compound is followed by its parts
                 yield word
     yield similar.word

@@ -94,7 +94,7 @@ def use_modules() -> None:
         build_index(documents, path, store_text=True)
         _search(path)
         with open_writer(path) as writer:
-            writer.add([Document("64", "black tea", {"kind": "b"})])
+            writer.add([Document("64", "black tea, thé noir", {"kind": "b"})])  # beyond ASCII
             writer.delete(["0"])
         _search(path)
 

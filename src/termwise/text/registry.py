@@ -11,6 +11,7 @@ from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatch
 from termwise.fixes import Fix
 from termwise.text.analyzer import Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
+from termwise.text.folding import folded, joined
 from termwise.text.standard_words import StandardWords
 from termwise.text.token_filters import (
     ENGLISH_CLITICS,
@@ -24,6 +25,7 @@ from termwise.text.token_filters import (
 )
 from termwise.text.tokenizer import UnicodeWords, WhitespaceWords, WordTokenizer
 from termwise.text.word_analyzer import WordAnalyzer
+from termwise.text.words_with_parts import WordsWithParts
 from termwise.validation import check
 
 _STOP = stop_words("lucene-english")
@@ -32,6 +34,10 @@ _LONG_STOP = stop_words("nltk-english")
 _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyType(
     {
         "english": (UnicodeWords(), (STRAIGHT_APOSTROPHES, LOWER_CASE, _STOP, snowball("english"))),
+        "english-parts": (
+            WordsWithParts(),
+            (WordStep("folded", folded), WordStep("joined", joined), LOWER_CASE, _STOP, snowball("english")),
+        ),
         "standard": (StandardWords(), (LOWER_CASE,)),
         "whitespace": (WhitespaceWords(), ()),
         "sa": (StandardWords(), (LOWER_CASE,)),
@@ -60,16 +66,10 @@ def _all_words() -> Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]]:
     """Return tokenizer and steps of all analyzers of words; importing some takes long."""
     from termwise.text.cjk import CjkWords, one_width
     from termwise.text.code_words import CodeWords
-    from termwise.text.folding import folded, joined
     from termwise.text.languages import LANGUAGES, PersianWords
-    from termwise.text.words_with_parts import WordsWithParts
 
     return {
         **_WORDS,
-        "english-parts": (
-            WordsWithParts(),
-            (WordStep("folded", folded), WordStep("joined", joined), LOWER_CASE, _STOP, snowball("english")),
-        ),
         "code": (CodeWords(), (LOWER_CASE,)),
         "cjk": (CjkWords(), (WordStep("one-width", one_width), LOWER_CASE, stop_words("lucene-cjk"))),
         **{
@@ -98,12 +98,12 @@ def _steps(words: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]]) -> d
 
 
 def analyzer_names() -> tuple[str, ...]:
-    """Return all analyzer names, the default first.
+    """Return all analyzer names.
 
     Examples
     --------
     >>> analyzer_names()[:3]
-    ('english', 'standard', 'whitespace')
+    ('english', 'english-parts', 'standard')
     """
     return (*_all_words(), *_LIBRARIES, *_PIECES)
 
@@ -115,10 +115,10 @@ def make_analyzer(name: str) -> Analyzer:
     ----------
     name : str
         ``english``
-            Unicode words, lower case, 33 stop words, Snowball English stems. The default everywhere.
+            Unicode words, lower case, 33 stop words, Snowball English stems.
         ``english-parts``
             As ``english``, with accents folded, and with compounds such as ``AB-1200/X``, ``getUserById``, ``T-shirt``
-            and ``5 GHz`` both joined and in parts; see `WordsWithParts`.
+            and ``5 GHz`` both joined and in parts; see `WordsWithParts`. The default of an index.
         ``standard``
             Word boundaries as in Lucene's StandardTokenizer (UAX #29), lower case.
         ``whitespace``

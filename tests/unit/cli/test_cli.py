@@ -297,7 +297,7 @@ def test_the_question_and_the_document_exchanged(index, capsys):
 def test_chinese_japanese_and_korean_need_their_analyzer(index, capsys, query):
     capsys.readouterr()
     assert run(["search", "i.tw", query]) == 0
-    assert "the analyzer english does not split Chinese, Japanese and Korean" in capsys.readouterr().err
+    assert "the analyzer english-parts does not split Chinese, Japanese and Korean" in capsys.readouterr().err
     Path("cjk.jsonl").write_text('{"_id": "a", "text": "首都のラーメン、서울의"}\n')
     assert run(["index", "cjk.jsonl", "--analyzer", "cjk", "--out", "cjk.tw"]) == 0
     capsys.readouterr()
@@ -672,7 +672,7 @@ def test_inspect_and_verify(index, capsys):
     assert run(["inspect", "i.tw", "--json"]) == 0
     (facts,) = lines(capsys)
     assert facts["documents"] == 3
-    assert facts["encoder"]["analyzer"]["name"] == "english"
+    assert facts["encoder"]["analyzer"]["name"] == "english-parts"
     assert run(["verify", "i.tw"]) == 0
     assert "intact" in capsys.readouterr().out
     segment = next(index.glob("segment-*.tw"))

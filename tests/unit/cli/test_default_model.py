@@ -49,9 +49,9 @@ def test_the_named_model_is_the_default_with_fewer_notes(capsys):
     ("options", "analyzer"),
     [
         (["--analyzer", "german"], "german"),
-        (["--set", "k1=1.2"], "english"),
-        (["--float"], "english"),
-        (["--model", "bm25"], "english"),
+        (["--set", "k1=1.2"], "english-parts"),
+        (["--float"], "english-parts"),
+        (["--model", "bm25"], "english-parts"),
     ],
 )
 def test_options_that_do_not_apply_to_a_mixture_choose_bm25(capsys, options, analyzer):

@@ -22,7 +22,7 @@ from termwise.evaluate import evaluate
 from termwise.evaluate.contrast import Contrast
 from termwise.fusion import Fusion, cross_validated_run, mix_indexes
 from termwise.fusion.weights_file import Learned
-from termwise.indexing import recipes
+from termwise.indexing import builder, recipes
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
 from termwise.probes.rankers_by_name import open_rankers
 from termwise.probes.report import read_report
@@ -394,7 +394,9 @@ def test_an_index_is_no_mixture_and_the_reverse(place, capsys):
     assert run(["verify", "m"]) == 0
 
 
-def test_probe_a_mixture(place, capsys):
+def test_probe_a_mixture(place, capsys, monkeypatch):
+    monkeypatch.setattr(builder, "DEFAULT_ANALYZER", "english")  # that of scorers of texts
+    assert run(["index", "docs.jsonl", "--model", "best", "--out", "m", "--overwrite"]) == 0
     folder = place / "judged"
     (folder / "qrels").mkdir(parents=True)
     shutil.copy("docs.jsonl", folder / "corpus.jsonl")

@@ -67,12 +67,13 @@ def searcher(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     path = tmp_path_factory.mktemp("filters") / request.param
     made = documents()
     if request.param == "bm25":
-        return termwise.build_index(made, path)
+        return termwise.build_index(made, path, analyzer="english")
     if request.param == "float":
-        return termwise.build_index(made, path, options=termwise.BuildOptions(quantiser="float32"))
+        options = termwise.BuildOptions(quantiser="float32")
+        return termwise.build_index(made, path, analyzer="english", options=options)
     if request.param == "lookup":
         return termwise.build_index(made[:120], path, model="lookup")
-    termwise.build_index(made[:300], path)
+    termwise.build_index(made[:300], path, analyzer="english")
     with termwise.open_writer(path) as writer:
         for first in (300, 500, 600, 650):
             writer.add(made[first : first + 200])
@@ -99,7 +100,7 @@ def test_a_filter_leaves_the_other_results_with_their_scores(searcher: Any, cond
 @pytest.mark.usefixtures("no_counts")  # a commit keeps the rows of deleted documents
 def test_a_block_of_deleted_documents_is_skipped(tmp_path: Path) -> None:
     made = documents()
-    termwise.build_index(made[:10], tmp_path / "index")
+    termwise.build_index(made[:10], tmp_path / "index", analyzer="english")
     with termwise.open_writer(tmp_path / "index") as writer:
         writer.add(made[10:])
         writer.delete(each.doc_id for each in made[10:266])
@@ -161,7 +162,7 @@ def test_facets_of_a_query_count_all_its_results(searcher: Any, condition: str |
 def test_filters_of_a_query_by_example(tmp_path: Path) -> None:
     made = documents(150)
     for name in ("bm25", "jm"):
-        termwise.build_index(made, tmp_path / name, model=name, store_text=True)
+        termwise.build_index(made, tmp_path / name, model=name, analyzer="english", store_text=True)
     mix_indexes([tmp_path / "bm25", tmp_path / "jm"], [0.4, 0.6], tmp_path / "mixture", names=["bm25", "jm"])
     by_id = {document.doc_id: document.attributes for document in made}
     for place in ("bm25", "mixture"):
@@ -204,7 +205,11 @@ def test_a_mixture_normalises_over_the_allowed_candidates(tmp_path: Path) -> Non
     made = documents(150)
     for name, model in (("bm25", "bm25"), ("jm", "jm")):
         termwise.build_index(
-            made, tmp_path / name, model=model, attributes=None if name == "bm25" else Schema()
+            made,
+            tmp_path / name,
+            model=model,
+            analyzer="english",
+            attributes=None if name == "bm25" else Schema(),
         )
     mix_indexes([tmp_path / "bm25", tmp_path / "jm"], [0.4, 0.6], tmp_path / "mixture", names=["bm25", "jm"])
     mixture = termwise.open(tmp_path / "mixture")

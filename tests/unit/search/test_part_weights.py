@@ -55,10 +55,10 @@ def test_identifiers(mixture: Searcher, query: str, identifiers: tuple[str, ...]
 
 
 def test_a_share_by_hand(mixture: Searcher) -> None:
-    """Of 62 documents, 30 have filter, ab and x, and one has 1005."""
+    """Of 62 documents, 30 have filter, ab and x, and one has 1005 and ab1005x."""
     assert weights_for(mixture, "AB-1005/X").weights == (1.0, 0.0)
     rare, frequent = (math.log(1 + (62 - df + 0.5) / (df + 0.5)) for df in (1, 30))
-    share = (2 * frequent + rare) / (3 * frequent + rare)
+    share = (2 * frequent + 2 * rare) / (3 * frequent + 2 * rare)
     found = weights_for(mixture, "filter AB-1005/X")
     assert found.share == pytest.approx(share)
     assert found.weights == pytest.approx((0.4 + 0.6 * share, 0.6 * (1 - share)))

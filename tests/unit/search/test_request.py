@@ -166,7 +166,12 @@ def test_an_example_of_a_mixture_has_the_same_scores_on_each_page(tmp_path: Path
     documents.append(Document("same", "green tea pot", {"n": 1000}))
     parts = {
         name: termwise.build_index(
-            documents, tmp_path / name, model=name, store_text=True, attributes={"n": "integer"}
+            documents,
+            tmp_path / name,
+            model=name,
+            analyzer="english",
+            store_text=True,
+            attributes={"n": "integer"},
         )
         for name in ("bm25", "jm")
     }

@@ -292,3 +292,28 @@ def test_compounds_and_their_parts(tmp_path):
     for typed in ("AB-12", "ab12", "AB-1200/", "ab_1200"):
         assert searcher.search(Search(typed, prefix=True)).ranking.doc_ids[0] == "0", typed
     assert [each.word for each in searcher.complete("AB-12")] == ["AB-1200/X"]
+
+
+def test_codes_have_suggestions_and_are_not_searched_for(tmp_path):
+    texts = [
+        "Filter AB-1200/X",
+        "filter AB-1200/Y",
+        "toner TN-2420",
+        "cable of 1200 mm, 50Hz",
+        "cells CR2032",
+    ]
+    documents = [Document(str(number), text) for number, text in enumerate(texts)]
+    searcher = build_index(documents, tmp_path / "i", store_text=True)
+
+    def suggested(query):
+        return {each.word: [similar.word for similar in each.words] for each in searcher.did_you_mean(query)}
+
+    assert suggested("filter AB-1020/X") == {"AB-1020/X": ["AB-1200/X"]}
+    assert suggested("ab1020x") == {"ab1020x": ["AB-1200/X"]}
+    assert sorted(suggested("AB-1200/Z")["AB-1200/Z"]) == ["AB-1200/X", "AB-1200/Y"]
+    assert suggested("tooner tn2402") == {"tooner": ["toner"], "tn2402": ["TN-2420"]}
+    assert suggested("CR2033, 60hz, 1300 mm, 1201") == {"CR2033": ["CR2032"]}
+    assert suggested("AB-1200/X") == suggested("AB-9999/X") == suggested("A1" * 60) == {}
+    assert [each.is_code for each in searcher.did_you_mean("tooner tn2402")] == [False, True]
+    fuzzy = searcher.search(Search("CR2033", fuzzy=True))
+    assert len(fuzzy.ranking) == 0

@@ -169,8 +169,7 @@ def test_an_analyzer_is_restored_from_its_spec_and_from_a_pickle(name):
         assert again.tokens(PARAGRAPH) == analyzer.tokens(PARAGRAPH)
 
 
-def test_the_default_is_first_and_fingerprints_differ():
-    assert analyzer_names()[0] == "english"
+def test_fingerprints_differ():
     here = [name for name in analyzer_names() if name not in {*EXTRAS, "scibert-token"}]
     assert len({make_analyzer(name).spec.fingerprint for name in here}) == len(here)
 
