@@ -1,0 +1,135 @@
+"""The search of a shop: 127 queries, and what they must find among the products of the tutorial.
+
+`queries.jsonl` has one query in each line. Identifiers are the SKUs of `docs/examples/make_shop.py`. `relevance.toml`
+has the boosts, synonyms, pins and bans. The keys of a query:
+
+``options``
+    Options of the search.
+``first``
+    The first results, in this order.
+``among``
+    Products among the first five results.
+``every``
+    Attributes of the first three results, or of the first ``top``.
+``absent``
+    Products that are no results.
+``suggested``
+    A suggestion for a mistyped word.
+``reason``
+    A part of the reasons why there are no results.
+"""
+
+from __future__ import annotations
+
+import json
+import runpy
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import termwise
+from termwise.search import Relevance, Search, Searcher
+
+HERE = Path(__file__).parent
+QUERIES = [
+    json.loads(line) for line in (HERE / "queries.jsonl").read_text(encoding="utf-8").splitlines() if line
+]
+RELEVANCE = Relevance.read(HERE / "relevance.toml")
+MAKE_SHOP = HERE.parents[1] / "docs" / "examples" / "make_shop.py"
+ATTRIBUTES = ("sku", "lang", "brand", "category", "price", "sold", "added", "season", "stock")
+
+
+@pytest.fixture(scope="module")
+def products() -> list[dict[str, Any]]:
+    made, _ = runpy.run_path(str(MAKE_SHOP))["shop"]()
+    return [product | {"_id": product["sku"]} for product in made]
+
+
+def indexed(products: list[dict[str, Any]], folder: Path, **settings: Any) -> Searcher:
+    return termwise.build_index(
+        products,
+        folder / "shop",
+        fields={"title": 3, "sku": 1, "description": 1},
+        attributes=ATTRIBUTES,
+        store_text=True,
+        **settings,
+    )
+
+
+@pytest.fixture(scope="module", params=["bm25", "instant"])
+def shop(
+    request: pytest.FixtureRequest, products: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> Searcher:
+    return indexed(products, tmp_path_factory.mktemp(request.param), model=request.param)
+
+
+def unmet(
+    searcher: Searcher, query: dict[str, Any], relevance: Relevance | None = RELEVANCE
+) -> dict[str, Any]:
+    """Return what is found instead of what a query must find; empty if it finds all."""
+    nothing = {"only_words": True} if "reason" in query and len(searcher.parts) > 1 else {}
+    search = Search(query["query"], k=1000, relevance=relevance, **nothing, **query.get("options", {}))
+    results = searcher.search(search)
+    found = list(results.ranking.doc_ids)
+    wrong: dict[str, Any] = {}
+    if "first" in query and found[: len(query["first"])] != query["first"]:
+        wrong["first"] = found[:5]
+    if not set(query.get("among", ())) <= set(found[:5]):
+        wrong["among"] = found[:5]
+    if "every" in query:
+        top = query.get("top", 3)
+        shown = [{name: hit.attributes.get(name) for name in query["every"]} for hit in results.hits()[:top]]
+        if shown != [query["every"]] * top:
+            wrong["every"] = shown
+    if unwanted := set(query.get("absent", ())) & set(found):
+        wrong["absent"] = unwanted
+    if "suggested" in query:
+        words = [similar.word for each in results.did_you_mean() for similar in each.words]
+        if query["suggested"] not in words:
+            wrong["suggested"] = words
+    if "reason" in query and (found or query["reason"] not in "\n".join(results.reasons())):
+        wrong["reason"] = found[:5] or results.reasons()
+    return wrong
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda each: f"{each['kind']}: {each['query']}")
+def test_queries_of_a_shop(shop: Searcher, query: dict[str, Any]) -> None:
+    if query["kind"] == "boosts" and len(shop.parts) > 1:
+        pytest.skip("the weights of the boosts are in units of the scores of BM25")
+    assert unmet(shop, query) == {}
+
+
+def test_every_kind_of_query_has_several() -> None:
+    kinds = Counter(query["kind"] for query in QUERIES)
+    assert len(QUERIES) == 127
+    assert min(kinds.values()) >= 9
+    assert set(kinds) == {
+        "sku",
+        "accents",
+        "units",
+        "compounds",
+        "synonyms",
+        "pins",
+        "boosts",
+        "typos",
+        "nothing",
+    }
+
+
+def test_the_queries_can_fail(products: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Without the relevance file, and with the analyzer english, many queries do not find what they must."""
+    searcher = indexed(products, tmp_path, model="bm25", analyzer="english")
+    failed = Counter(query["kind"] for query in QUERIES if unmet(searcher, query, None))
+    assert failed == {
+        "sku": 10,
+        "accents": 8,
+        "units": 10,
+        "compounds": 6,
+        "synonyms": 13,
+        "pins": 6,
+        "boosts": 9,
+        "typos": 3,
+        "nothing": 1,
+    }
