@@ -396,7 +396,8 @@ def test_an_index_is_no_mixture_and_the_reverse(place, capsys):
 
 def test_probe_a_mixture(place, capsys, monkeypatch):
     monkeypatch.setattr(builder, "DEFAULT_ANALYZER", "english")  # that of scorers of texts
-    assert run(["index", "docs.jsonl", "--model", "best", "--out", "m", "--overwrite"]) == 0
+    shutil.rmtree("m")
+    assert run(["index", "docs.jsonl", "--model", "best", "--out", "m"]) == 0
     folder = place / "judged"
     (folder / "qrels").mkdir(parents=True)
     shutil.copy("docs.jsonl", folder / "corpus.jsonl")
