@@ -233,7 +233,8 @@ def _match_note(results: Results, all_match: bool) -> str:
             if asked.match
             else "; none contains a word of the query"
         )
-    words = {"any": "any word", "most": "most words", "all": "all words"}.get(level, f"{level} of the words")
+    some = f"{level} of the words" if level[0].isdigit() and "<" not in level else f"enough words ({level})"
+    words = {"any": "any word", "most": "most words", "all": "all words"}.get(level, some)
     return f", with {words}" if all_match else f"; {matches:,} with {words}"
 
 

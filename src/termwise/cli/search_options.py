@@ -51,9 +51,10 @@ MustNot = Annotated[
 Match = Annotated[
     str | None,
     option(
-        "--match any|most|all|N%",
-        "Share of the words of the query that a document contains to match by words; most is 75 %.  [default: any; in "
-        "a mixture all, or any if no document contains all]",
+        "--match any|most|all|N|N%",
+        "Words of the query that a document contains to match by words: most is 75 %, -1 says that one may be missing, "
+        "and 2<75% is for more than 2 words.  [default: any; in a mixture all, or any if no document contains "
+        "all]",
     ),
 ]
 OnlyWords = Annotated[

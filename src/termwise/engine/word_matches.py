@@ -8,6 +8,7 @@ text is read; in an index of a model that expands documents, it then has the wor
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import numpy as np
@@ -26,34 +27,74 @@ Ordinals = npt.NDArray[np.int64]
 QueryWord = list[tuple[npt.NDArray[np.int32], int, int]]
 """Terms of each token of a word, ascending, of which a document has one, with the positions of the token."""
 
-PER_CENT = {"any": 0, "most": 75, "all": 100}
-"""Share of the words of a query that a document contains, by name."""
+NAMED = {"any": "1", "most": "75%", "all": "100%"}
+"""Numbers of the words of a query that a document contains, by name."""
+
+MOST_CONDITIONS = 10
+"""Conditions of a number of words, such as ``3<75%``."""
+
+_NUMBER, _LIMIT = re.compile("(-?)([0-9]{1,9})(%?)"), re.compile("[0-9]{1,9}")
 
 
-def per_cent(match: str) -> int | None:
-    """Return the share of words that a document must contain, such as 75 for ``75%``; None if there is no such share.
+def is_number_of_words(match: str) -> bool:
+    """Return whether a string says how many words of a query a document contains; see `words_needed`.
 
     Examples
     --------
-    >>> per_cent("most"), per_cent("50%"), per_cent("half")
-    (75, 50, None)
+    >>> [is_number_of_words(each) for each in ("most", "2", "-25%", "2<75% 5<-2", "half", "0", "120%")]
+    [True, True, True, True, False, False, False]
     """
-    if match in PER_CENT:
-        return PER_CENT[match]
-    number = match.removesuffix("%")
-    fits = number != match and number.isascii() and number.isdecimal() and len(number) <= 3
-    return int(number) if fits and 1 <= int(number) <= 100 else None
+    if match in NAMED:
+        return True
+    parts = match.split()
+    for part in parts:
+        limit, condition, number = part.rpartition("<")
+        found = _NUMBER.fullmatch(number)
+        if found is None or not (_LIMIT.fullmatch(limit) if condition else len(parts) == 1):
+            return False
+        if int(found[2]) < 1 or (found[3] and int(found[2]) > 100):
+            return False
+    return 1 <= len(parts) <= MOST_CONDITIONS
 
 
 def words_needed(match: str, words: int) -> int:
-    """Return how many of the words of a query a document must contain: rounded down, but at least 1.
+    """Return how many of the words of a query a document must contain: at least 1, at most all.
+
+    `match` is a number (``2``), a share rounded down (``75%``), what may be missing, as a number or a share rounded
+    down (``-1``, ``-25%``), or a name in `NAMED`. ``2<75%`` holds for more than 2 words, of which a document must
+    contain 75 %; of fewer it must contain all. Of several such conditions, with ascending limits, the last one that
+    holds counts. This is the form of `minimum_should_match` in Elasticsearch and OpenSearch [1]_.
+
+    References
+    ----------
+    .. [1] https://docs.opensearch.org/latest/query-dsl/minimum-should-match/
 
     Examples
     --------
     >>> [words_needed("most", words) for words in (1, 2, 3, 4)], words_needed("all", 3), words_needed("any", 3)
     ([1, 1, 2, 3], 3, 1)
+    >>> [words_needed("2<-25% 9<-3", words) for words in (2, 4, 7, 9, 10)]
+    [2, 3, 6, 7, 7]
+    >>> words_needed("-3", 2), words_needed("5", 2)
+    (1, 2)
     """
-    return max(1, words * (per_cent(match) or 0) // 100)
+    return max(1, clauses_needed(NAMED.get(match, match), words))
+
+
+def clauses_needed(match: str, clauses: int) -> int:
+    """Return how many of some clauses are needed, see `words_needed`; here 0 is possible, too."""
+    needed = clauses
+    for part in match.split():
+        limit, condition, number = part.rpartition("<")
+        if condition and clauses <= int(limit):
+            break
+        found = _NUMBER.fullmatch(number)
+        assert found is not None, "numbers of words are checked"
+        count = int(found[2])
+        if found[3]:
+            count = clauses * count // 100
+        needed = max(0, clauses - count) if found[1] else min(clauses, count)
+    return needed
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +104,7 @@ class WordMatches:
     Attributes
     ----------
     level : str
-        Share of the words that they contain: ``any``, ``most``, ``all`` or a per cent.
+        Number of the words that they contain, see `words_needed`.
     mask : ndarray of shape (n,), bool
         Whether each document contains enough words, by position; conditions that only texts decide are not in it.
     left_out : ndarray of int64
@@ -115,7 +156,7 @@ def word_matches(
     text : str
         Its text.
     match : str or None
-        Share of the words, see `per_cent`. None for all words, or if no allowed document contains all, for any.
+        Number of the words, see `words_needed`. None for all words, or if no allowed document contains all, for any.
     left_out, allowed
         See `first_stage`.
     """

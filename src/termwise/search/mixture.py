@@ -498,7 +498,7 @@ class MixtureMatches:
 
     @property
     def level(self) -> str | None:
-        """Share of the words of the query that documents contain that match by words."""
+        """Number of words of the query that documents contain that match by words; see `Search.match`."""
         return None if self.words is None else self.words.level
 
     def by_words(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:

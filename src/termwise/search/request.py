@@ -75,10 +75,10 @@ class Search:
         it has these tokens in sequence, see `termwise.engine.text_conditions`. They limit the results as a filter does,
         and are no part of the query.
     match : str, optional
-        Share of the distinct words of the query that a document contains if it matches by words: ``any``, ``most``
-        (75 %), ``all``, or a per cent such as ``60%``. The number of words is rounded down, but at least 1. By default,
-        ``any`` in an index; in a mixture ``all``, or ``any`` if no document that the conditions allow contains all. See
-        `termwise.engine.word_matches`.
+        How many of the distinct words of the query a document contains if it matches by words: ``any``, ``most``
+        (75 %), ``all``, a number such as ``2``, a per cent such as ``60%``, rounded down, or what may be missing, such
+        as ``-1``; with a condition, ``2<75%``. At least 1, at most all. By default, ``any`` in an index; in a mixture
+        ``all``, or ``any`` if no document that the conditions allow contains all. See `termwise.engine.word_matches`.
     only_words : bool, optional
         In a mixture, leave out results that match by meaning only.
     syntax : bool, optional
@@ -207,10 +207,12 @@ class Search:
             if getattr(self, name) is not False:
                 check_flag(name, getattr(self, name))
         if self.match is not None:
-            from termwise.engine.word_matches import per_cent
+            from termwise.engine.word_matches import is_number_of_words
 
-            holds = isinstance(self.match, str) and per_cent(self.match) is not None
-            check("match", self.match, holds, "any, most, all, or a whole per cent from 1% to 100%")
+            holds = isinstance(self.match, str) and is_number_of_words(self.match)
+            check(
+                "match", self.match, holds, "any, most, all, or a number of words such as 2, 75%, -1 or 2<75%"
+            )
         if self.feedback is not True:
             check_flag("feedback", self.feedback)
         if self.collapse is None and self.collapse_size != 1:

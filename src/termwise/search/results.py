@@ -267,7 +267,7 @@ class Results:
 
     @property
     def matched(self) -> str | None:
-        """Share of the words of the query that documents contain that match by words; see `Search.match`.
+        """Number of words of the query that documents contain that match by words; see `Search.match`.
 
         None without a query, for candidates, where documents match by vectors alone, and in an index without
         `Search.match`, where any word is enough.

@@ -235,7 +235,7 @@ class IndexMatches:
     best : callable
         Returns the best matches by score, of a given number.
     level : str or None
-        Share of the words of the query that the documents contain, see `Search.match`; None in an index with vectors.
+        Number of words of the query that the documents contain, see `Search.match`; None in an index with vectors.
     """
 
     index: Index

@@ -186,7 +186,7 @@ class SearchAnswer(SearchedIndex):
     """Results of a search in one index.
 
     `total` is the number of documents that match the words of the query, of which they contain the share `matched`:
-    any, most, all or a per cent. `unknown_pins` are pinned documents that the index lacks; `reasons` say why there
+    as `match` of the request. `unknown_pins` are pinned documents that the index lacks; `reasons` say why there
     are no results.
     """
 

@@ -96,8 +96,9 @@ class SearchOptions(_Request):
     match: str | None = Field(
         None,
         description=(
-            "Share of the words of the query that matches contain: `any`, `most` (75 %), `all`, or a per cent such as "
-            "`60%`. By default `any`; in a mixture `all`, or `any` if no document contains all."
+            "Words of the query that matches contain: `any`, `most` (75 %), `all`, a number such as `2`, a per cent "
+            "such as `60%`, what may be missing, such as `-1`, or with a condition, `2<75%`. By default `any`; in a "
+            "mixture `all`, or `any` if no document contains all."
         ),
         examples=["all"],
     )

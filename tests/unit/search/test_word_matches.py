@@ -57,6 +57,13 @@ def shallow(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
         ("green zebra tea", "all", "all", []),
         ("green red sofa tea", "75%", "75%", ["d4"]),
         ("green sofa", "99%", "99%", ["d0", "d1", "d2", "d4"]),  # 1.98 words: one
+        ("green zebra tea", "2", "2", ["d2", "d4"]),
+        ("green sofa", "5", "5", ["d0", "d4"]),  # at most all
+        ("green red sofa tea", "-1", "-1", ["d4"]),
+        ("green red sofa", "-50%", "-50%", ["d0", "d1", "d4"]),  # one of three may be missing
+        ("green tea", "-9", "-9", ["d0", "d2", "d4"]),  # at least one
+        ("green sofa", "2<50%", "2<50%", ["d0", "d4"]),
+        ("green red sofa", "2<50%", "2<50%", ["d0", "d1", "d2", "d4"]),  # 1.5 words: one
         ("the and of", None, "any", []),
         ("zebra", None, "all", []),
     ],
@@ -186,9 +193,29 @@ def test_paging_reaches_every_counted_document(
             assert whole.matching() == sorted(whole.matching(), reverse=True)  # words before meaning
 
 
-@pytest.mark.parametrize("match", ["", "some", "0%", "101%", "7.5%", 3, "-5%"])
+@pytest.mark.parametrize(
+    "match",
+    [
+        "",
+        "some",
+        "0%",
+        "101%",
+        "7.5%",
+        3,
+        "0",
+        "-0",
+        "-101%",
+        "2<",
+        "<2",
+        "2<75%<3",
+        "2<0",
+        "1 2",
+        "²",
+        "1<2 " * 11,
+    ],
+)
 def test_bad_shares(match: object) -> None:
-    with pytest.raises(ParameterError, match="a whole per cent from 1% to 100%"):
+    with pytest.raises(ParameterError, match="a number of words such as 2, 75%, -1 or 2<75%"):
         Search("tea", match=match)  # type: ignore[arg-type]
 
 

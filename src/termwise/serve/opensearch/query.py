@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from itertools import combinations, islice
 from typing import Any
 
+from termwise.engine.word_matches import clauses_needed
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Equals, Filter, Not, Or, filter_to_json
 from termwise.search import Searcher
@@ -29,11 +31,14 @@ from termwise.serve.opensearch.json_checks import (
     single,
 )
 from termwise.serve.opensearch.query_text import TEXT_QUERIES, read_text_query
-from termwise.serve.opensearch.words import MATCHES, PATTERNS, WORD_CLAUSES, Words, read_words
+from termwise.serve.opensearch.words import MATCHES, PATTERNS, WORD_CLAUSES, Words, least_of, read_words
 from termwise.serve.settings import ServiceSettings
 
 MOST_CLAUSES = 256
 """Clauses of a query."""
+
+MOST_COMBINATIONS = 100
+"""Combinations of conditions of which a number suffices."""
 
 CLAUSES = tuple(
     dict.fromkeys(
@@ -109,8 +114,8 @@ class _Reading:
 
     Attributes
     ----------
-    loose : list of list of Words
-        Groups of clauses; results have a term of at least one clause of each group.
+    loose : list of (list of Words, str)
+        Groups of clauses, and how many of the words of each group results contain, see `Search.match`.
     strict : list of Words
         Clauses whose words are among `must`.
     optional : list of Words
@@ -122,7 +127,7 @@ class _Reading:
     searcher: Searcher
     most_text: int
     clauses: int = 0
-    loose: list[list[Words]] = field(default_factory=list)
+    loose: list[tuple[list[Words], str]] = field(default_factory=list)
     strict: list[Words] = field(default_factory=list)
     optional: list[Words] = field(default_factory=list)
     constant: float = 0.0
@@ -184,7 +189,7 @@ class _Reading:
             self.must += needed
             self.without_words |= not needed
         elif scores:
-            self.loose.append([words])
+            self.loose.append(([words], words.least))
         else:
             needed = [] if words.weights is not None else self.needed(words)
             if len(needed) != 1 or words.fuzzy or words.prefix:
@@ -206,7 +211,7 @@ class _Reading:
             return
         words = self.words(kind, body)
         needed = self.needed(words)
-        if words.fuzzy or words.prefix or (words.every and len(needed) > 1):
+        if words.fuzzy or words.prefix or (len(needed) > 1 and not words.one_suffices):
             raise UnsupportedError.of(
                 "in must_not, the clause", kind, ["match of which no word occurs", "match_phrase"]
             )
@@ -214,7 +219,7 @@ class _Reading:
 
     def combine(self, body: Any, *, scores: bool) -> None:
         """Read the clauses of a bool that all results fulfil."""
-        given, required = _bool(body)
+        given, least = _bool(body)
         only_default(body, "bool", boost=1)
         if not body:
             self.constant += 1.0 if scores else 0.0
@@ -227,25 +232,41 @@ class _Reading:
         should = given["should"]
         if not should:
             return
-        if required and len(should) == 1:
-            self.require(should[0], scores=scores)
-        elif required and all(self.is_condition(each) for each in should):
-            self.filters.append(Or(*(self.filter(*self.clause(each)) for each in should)))
+        if least == len(should):
+            for each in should:
+                self.require(each, scores=scores)
+        elif least and all(self.is_condition(each) for each in should):
+            self.filters.append(_some([self.filter(*self.clause(each)) for each in should], least))
         elif scores:
             words = [self.plain_words(each) for each in should]
-            if required:
-                self.loose.append(words)
+            if least:
+                self.require_some(words, least)
             else:
                 self.optional += words
         else:
             raise UnsupportedError.of("in a filter, should with", "texts", ["conditions on attributes"])
+
+    def require_some(self, clauses: list[Words], least: int) -> None:
+        """Read scoring clauses of which results fulfil some."""
+        self.loose.append((clauses, str(least)))
+        if least == 1:
+            return
+        each_is_a_word = all(len(self.needed(words)) == 1 and words.weights is None for words in clauses)
+        together = Words(" ".join(words.text for words in clauses))
+        if not each_is_a_word or len(self.needed(together)) != len(clauses):
+            raise UnsupportedError.of(
+                f"minimum_should_match {least}, beside clauses of",
+                "several words, or of the same word",
+                ["one word each"],
+                "put all words into one match, and minimum_should_match there",
+            )
 
     def plain_words(self, given: object) -> Words:
         """Return a clause of should: words, of which one suffices."""
         kind, body = self.clause(given)
         if (kind in MATCHES and not self.on_attribute(kind, body)) or kind == "neural_sparse":
             words = self.words(kind, body)
-            if not words.phrase and not (words.every and len(self.needed(words)) > 1):
+            if not words.phrase and (words.one_suffices or len(self.needed(words)) < 2):
                 return words
             kind = f"{kind} of several required words"
         raise UnsupportedError.of(
@@ -282,13 +303,13 @@ class _Reading:
 
     def combined_filter(self, body: object) -> Filter:
         """Return a bool of conditions on attributes as a filter."""
-        given, required = _bool(body)
+        given, least = _bool(body)
         found = {
             name: [self.filter(*self.clause(each)) for each in clauses] for name, clauses in given.items()
         }
         parts = [*found["must"], *found["filter"], *map(Not, found["must_not"])]
-        if found["should"] and required:
-            parts.append(Or(*found["should"]))
+        if found["should"] and least:
+            parts.append(_some(found["should"], least))
         if not parts:
             raise UnsupportedError.of("as a condition, a bool", "without clauses")
         return joined(parts)
@@ -315,7 +336,7 @@ class _Reading:
     def finished(self) -> TranslatedQuery:
         """Return the query, or refuse a combination with other results."""
         if len(self.loose) + len(self.strict) + bool(self.optional) > 1:
-            self.loose = [group for group in self.loose if not self.made_strict(group)]
+            self.loose = [group for group in self.loose if not self.made_strict(group[0])]
         if len(self.loose) > 1 or (self.loose and (self.strict or self.optional)):
             raise UnsupportedError.of(
                 "beside other scoring clauses, a match of which",
@@ -330,13 +351,14 @@ class _Reading:
                 ["minimum_should_match 1"],
                 "results share a term with the query; set minimum_should_match to 1",
             )
-        scored = [words for group in [*self.loose, self.strict, self.optional] for words in group]
+        groups = [*(group for group, _ in self.loose), self.strict, self.optional]
+        scored = [words for group in groups for words in group]
         if self.without_words and len(scored) != 1:
             raise UnsupportedError(
                 "the analyzer removes every word of a clause, so no result can fulfil it beside other clauses",
                 fixes=["omit the clause, or write other words"],
             )
-        request = {
+        request: dict[str, Any] = {
             "filter": filter_to_json(joined(self.filters)) if self.filters else None,
             "must": list(dict.fromkeys(self.must)),
             "must_not": list(dict.fromkeys(self.must_not)),
@@ -348,6 +370,8 @@ class _Reading:
                 raise UnsupportedError.of("beside a text, the clause", "ids")
             known = self.searcher.index.find_many(self.ids) >= 0
             request["candidates"] = [name for name, is_known in zip(self.ids, known, strict=True) if is_known]
+        if self.loose and self.loose[0][1] != "1":
+            request |= {"match": self.loose[0][1], "only_words": True}
         found = self.with_words(request, scored) if scored else TranslatedQuery(request, 1.0, self.constant)
         if self.boosts:
             if not found.factor:
@@ -398,15 +422,25 @@ class _Reading:
         return TranslatedQuery(request, 1.0, self.constant)
 
 
-def _bool(body: object) -> tuple[dict[str, Sequence[Any]], bool]:
-    """Return the clauses of a bool by kind, and whether results fulfil one of `should`."""
+def _some(filters: list[Filter], least: int) -> Filter:
+    """Return the filter that a number of filters, or more of them, give."""
+    found = [joined(list(each)) for each in islice(combinations(filters, least), MOST_COMBINATIONS + 1)]
+    if len(found) > MOST_COMBINATIONS:
+        raise UnsupportedError.of(
+            "minimum_should_match with more combinations of clauses than",
+            MOST_COMBINATIONS,
+            fix="lower the number of clauses",
+        )
+    return found[0] if len(found) == 1 else Or(*found)
+
+
+def _bool(body: object) -> tuple[dict[str, Sequence[Any]], int]:
+    """Return the clauses of a bool by kind, and how many of `should` results fulfil."""
     kinds = ("must", "filter", "must_not", "should")
     given = known_keys(body, "bool", (*kinds, "minimum_should_match", "boost"))
     clauses = {name: several(given.get(name, [])) for name in kinds}
-    least = str(given.get("minimum_should_match", int(not clauses["must"] and not clauses["filter"])))
-    if least not in ("0", "1"):
-        raise UnsupportedError.of("minimum_should_match", least, ["0", "1"])
-    return clauses, least == "1"
+    least = least_of(given, "minimum_should_match", str(int(not clauses["must"] and not clauses["filter"])))
+    return clauses, clauses_needed(least, len(clauses["should"]))
 
 
 def _weights(searcher: Searcher, words: str) -> dict[str, float]:

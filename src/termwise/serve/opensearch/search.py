@@ -148,8 +148,16 @@ def explain(
         raise UnknownIdError("the index has no such document", facts=[("doc_id", doc_id)])
     query = translate(known_keys(body, "an explanation", ("query",)).get("query"), searcher, settings)
     alone = [each for each in (doc_id,) if each in query.request.get("candidates", (doc_id,))]
+    if "match" in query.request:  # which candidates do not need
+        others = [*query.request.get("exclude", ()), doc_id]
+        counts = [
+            own.count(opened, _request(each), settings)
+            for each in (query, TranslatedQuery({**query.request, "exclude": others}))
+        ]
+        alone = alone if counts[0] > counts[1] else []
+    asked = {name: value for name, value in query.request.items() if name not in ("match", "only_words")}
     request = _request(
-        TranslatedQuery({**query.request, "candidates": alone}), k=1, explain=True, text=source is not None
+        TranslatedQuery({**asked, "candidates": alone}), k=1, explain=True, text=source is not None
     )
     hits = own.search(opened, request, settings).explained()["hits"]
     matched = bool(hits) and (not query.ranks or _shares_a_term(hits[0]["explanation"]))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from termwise.engine.word_matches import NAMED, is_number_of_words
 from termwise.fast_dataclass import dataclass
 from termwise.search import Searcher
 from termwise.serve.errors import ServiceError
@@ -62,6 +63,8 @@ class Words:
         with the last one.
     weights : mapping of str to float or None
         Query weights of terms, instead of words.
+    least : str
+        How many of the words results contain, see `Search.match`.
     """
 
     text: str = ""
@@ -71,6 +74,12 @@ class Words:
     fuzzy: bool = False
     prefix: bool = False
     weights: Mapping[str, float] | None = None
+    least: str = "1"
+
+    @property
+    def one_suffices(self) -> bool:
+        """Whether one of the words is enough, whatever their number."""
+        return self.least == "1" and not self.every
 
     def needed(self, analyzer: Analyzer) -> list[str]:
         """Return the words or the phrase, as conditions on texts."""
@@ -145,13 +154,22 @@ def _operators(given: Mapping[str, Any], where: str) -> dict[str, Any]:
     operator = str(given.get("operator", "or")).lower()
     if operator not in ("or", "and"):
         raise UnsupportedError.of(f"operator of {where}", operator, ["or", "and"])
-    least = str(given.get("minimum_should_match", "1"))
-    if least not in ("1", "100%"):
-        raise UnsupportedError.of(f"minimum_should_match of {where}", least, ["1", "100%"])
+    least = least_of(given, f"minimum_should_match of {where}")
     fuzziness = str(given.get("fuzziness", "0")).upper()
     if fuzziness not in ("0", "AUTO"):
         raise UnsupportedError.of(f"fuzziness of {where}", fuzziness, ["0", "AUTO"])
-    return {"every": operator == "and" or least == "100%", "fuzzy": fuzziness == "AUTO"}
+    every, fuzzy = operator == "and" or least == "100%", fuzziness == "AUTO"
+    if every:  # of similar words, by their postings; others are looked for in the texts
+        return {"fuzzy": True, "least": "100%"} if fuzzy else {"every": True}
+    return {"fuzzy": fuzzy, "least": "1" if least in ("0", "0%") else least}
+
+
+def least_of(given: Mapping[str, Any], where: str, default: str = "1") -> str:
+    """Return a `minimum_should_match`, in the form of `Search.match`; also 0."""
+    least = re.sub(r"\s*<\s*", "<", str(given.get("minimum_should_match", default)).strip())
+    if least not in ("0", "0%") and (least in NAMED or not is_number_of_words(least)):
+        raise UnsupportedError.of(where, least, ["2", "75%", "-1", "-25%", "2<75%"])
+    return least
 
 
 def _boost(given: Mapping[str, Any]) -> float:

@@ -69,6 +69,26 @@ def test_a_match_has_the_results_and_scores_of_the_searcher(client: TestClient, 
     [
         ({"match": {"text": {"query": "green rice", "operator": "and"}}}, {"genmaicha"}),
         ({"match": {"text": {"query": "green rice", "minimum_should_match": "100%"}}}, {"genmaicha"}),
+        ({"match": {"text": {"query": "green tea rice", "minimum_should_match": 2}}}, {"sencha", "genmaicha"}),
+        ({"match": {"text": {"query": "green tea rice", "minimum_should_match": "75%"}}}, {"sencha", "genmaicha"}),
+        ({"match": {"text": {"query": "green tea rice clay", "minimum_should_match": "-25%"}}}, {"genmaicha"}),
+        ({"match": {"text": {"query": "green tea rice clay", "minimum_should_match": -2}}},
+         {"sencha", "genmaicha", "pot"}),
+        ({"match": {"text": {"query": "green rice", "minimum_should_match": "2 < 75%"}}}, {"genmaicha"}),
+        ({"match": {"text": {"query": "green tea rice clay", "minimum_should_match": "2<-50% 9<3"}}},
+         {"sencha", "genmaicha", "pot"}),
+        ({"match": {"text": {"query": "green rice", "minimum_should_match": "0%"}}}, {"sencha", "genmaicha"}),
+        ({"match": {"text": {"query": "geen rise", "operator": "and", "fuzziness": "AUTO"}}}, {"genmaicha"}),
+        ({"multi_match": {"query": "green tea rice", "minimum_should_match": "-1"}}, {"sencha", "genmaicha"}),
+        ({"bool": {"should": [{"match": {"text": each}} for each in ("green", "tea", "clay")],
+                   "minimum_should_match": 2}}, {"sencha", "genmaicha", "pot"}),
+        ({"bool": {"should": [{"match": {"text": each}} for each in ("green", "rice")],
+                   "minimum_should_match": "100%"}}, {"genmaicha"}),
+        ({"bool": {"should": [{"term": {"kind": "green"}}, {"term": {"price": 12}}, {"exists": {"field": "tags"}}],
+                   "minimum_should_match": "-1"}}, {"sencha"}),
+        ({"bool": {"filter": {"bool": {
+            "should": [{"term": {"kind": "green"}}, {"range": {"price": {"lt": 10}}}, {"term": {"kind": "black"}}],
+            "minimum_should_match": "75%"}}}}, {"genmaicha", "assam"}),
         ({"multi_match": {"query": "clay rice", "fields": ["title", "text"]}}, {"pot", "genmaicha"}),
         ({"multi_match": {"query": "roasted rice", "type": "phrase"}}, {"genmaicha"}),
         ({"multi_match": {"query": "clay", "fields": []}}, {"pot"}),
@@ -593,6 +613,27 @@ def test_an_explanation_adds_up_to_the_score(client: TestClient) -> None:
     assert client.post("/shop/_explain/none", json={"query": query}).status_code == 404
 
 
+@pytest.mark.parametrize(("least", "matched"), [(1, True), (2, True), ("-1", True), (3, False)])
+def test_a_document_with_too_few_words_is_explained_as_no_match(
+    client: TestClient, least: object, matched: bool
+) -> None:
+    query = {"match": {"text": {"query": "green tea rice", "minimum_should_match": least}}}
+    answer = client.post("/shop/_explain/sencha", json={"query": query}).json()
+    assert answer["matched"] is matched
+    assert (answer["explanation"]["value"] > 0) is matched
+
+
+def test_results_of_a_mixture_contain_enough_words(tmp_path: Path) -> None:
+    termwise.build_index(TEAS, tmp_path / "m.tw", model="instant")
+    query = {"match": {"text": {"query": "green tea rice", "minimum_should_match": "-1"}}}
+    with served([str(tmp_path / "m.tw")]) as client:
+        every = search(client, {"match": {"text": "green tea rice"}}, index="m")
+        some = search(client, query, index="m")
+    assert len(ids(every)) == 5
+    assert set(ids(some)) == {"sencha", "genmaicha"}
+    assert some["hits"]["total"]["value"] == 2
+
+
 def test_several_searches_have_an_answer_each(client: TestClient) -> None:
     lines = (
         '{}\n{"query": {"match": {"text": "rice"}}}\n{"index": "none"}\n{}\n{}\n{"query": {"regexp": {}}}\n'
@@ -640,6 +681,20 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"query": {"simple_query_string": {"query": "tea", "flags": "AND"}}}, "flags"),
         ({"query": {"match": {"text": {"query": "tea", "slop": 2}}}}, "[slop]"),
         ({"query": {"match": {"text": {"query": "tea", "operator": "xor"}}}}, "[xor]"),
+        ({"query": {"match": {"text": {"query": "tea", "minimum_should_match": "many"}}}}, "[many]"),
+        ({"query": {"match": {"text": {"query": "tea", "minimum_should_match": "120%"}}}}, "[120%]"),
+        ({"query": {"match": {"text": {"query": "tea", "minimum_should_match": "all"}}}}, "2<75%"),
+        ({"query": {"bool": {"should": [{"match": {"text": "green tea"}}, {"match": {"text": "rice"}},
+                                        {"match": {"text": "clay"}}], "minimum_should_match": 2}}}, "one word each"),
+        ({"query": {"bool": {"should": [{"match": {"text": "tea"}}, {"match": {"text": "tea"}},
+                                        {"match": {"text": "clay"}}], "minimum_should_match": 2}}}, "one word each"),
+        ({"query": {"bool": {"should": [{"term": {"price": n}} for n in range(12)], "minimum_should_match": 6}}},
+         "more combinations"),
+        ({"query": {"bool": {"must_not": {"match": {"text": {"query": "a b tea pot", "minimum_should_match": 2}}}}}},
+         "in must_not"),
+        ({"query": {"bool": {"must": [{"match": {"text": "tea"}},
+                                      {"match": {"text": {"query": "a green pot", "minimum_should_match": 2}}}]}}},
+         "beside other scoring clauses"),
         ({"query": {"match": {"colour": "red"}}}, "colour"),
         ({"query": {"match": {"title": "tea"}}}, "match on some of the texts [title]"),
         ({"query": {"match_phrase": {"content": "green tea"}}}, "multi_match without fields"),
