@@ -40,7 +40,7 @@ COMMITS = st.lists(
 )
 
 
-KEYS = st.sampled_from([*FIELDS, "_score"])
+KEYS = st.sampled_from([*FIELDS, "_score", "_id", "_doc"])
 WEIGHTS = st.sampled_from([-1.0, 0.0, 0.001, 0.3, 5.0])
 BOOSTS = st.builds(
     lambda weight, shape: Boost(weight=weight, **shape),
@@ -98,6 +98,8 @@ def expected(every, documents, search, order):
     for key in reversed(keys_of(search)):
         field = key.removeprefix("-")
         values = {name: documents[name].get(field) for name, _ in hits}
+        if field in ("_id", "_doc"):
+            values = {name: name if field == "_id" else order.index(name) for name, _ in hits}
         if field == "_score":
             key, values = "-", dict(hits)
         present = [hit for hit in hits if values[hit[0]] is not None]
@@ -110,6 +112,22 @@ def expected(every, documents, search, order):
             kept.append(hit)
             seen[value] += 1
     return kept[: search["k"]]
+
+
+def check_pages(searcher, search, documents, order):
+    """Pages that begin after the values of the result before, with the identifier as last key, have all results."""
+    keys = [*(each for each in keys_of(search) if each.removeprefix("-") != "_id"), "_id"]
+    search = {**search, "sort": keys}
+    whole = searcher.search(Search(**{**search, "k": 100}))
+    found, after = [], None
+    while (page := searcher.search(Search(**search, after=after))).ranking.doc_ids:
+        found += page.ranking
+        doc_id, score = found[-1].doc_id, found[-1].score
+        own = {"_id": doc_id, "_doc": order.index(doc_id), "_score": score}
+        names = [key.removeprefix("-") for key in keys]
+        after = [own[name] if name in own else documents[doc_id].get(name) for name in names]
+        assert page.count() == whole.count()
+    assert found == list(whole.ranking)
 
 
 @mock.patch.object(boosted_matches, "FIRST", 1)
@@ -145,6 +163,8 @@ def test_results_are_those_of_plain_python(commits, wanted):
                 total = explanation.constant + sum(part.score for part in explanation.contributions)
                 assert abs(explanation.score - total) <= 1e-12
                 assert explanation.score == ranking.scores[ranking.doc_ids.index(explanation.doc_id)]
+            if keys and search["collapse"] is None:
+                check_pages(searcher, search, documents, order)
             # The boosts of all documents are kept by now, and searches use upper bounds of them.
             assert searcher.search(Search(**search)).ranking == ranking
             candidates = every.doc_ids[::-1]

@@ -81,7 +81,8 @@ def command(
         str | None,
         option(
             "--sort A,-B",
-            "Sort all matches by these attributes, - for the largest values first; _score for the score.",
+            "Sort all matches by these attributes, - for the largest values first; _score for the score, _id for the "
+            "identifier.",
         ),
     ] = None,
     collapse: Collapse = None,

@@ -2,18 +2,20 @@
 
 Pinned documents come before all others, and count for their values. Sorting takes all documents that match, not the
 best ones by score. Collapsing takes more and more of the first documents until enough of them are kept. Both are exact.
+A page can begin after the values of the sort keys of a document, such as the last one of the page before.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.attributes import Schema
+from termwise.attributes.field_types import FieldType
 from termwise.budget import spend
 from termwise.engine.retrieval import RankedOrdinals
 from termwise.errors import ParameterError
@@ -21,10 +23,13 @@ from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.index.segment import Segment
 from termwise.records import AttributeValue, Ranking
-from termwise.validation import check
+from termwise.validation import check, is_finite_number, is_integer
 
-SCORE = "_score"
-"""Sort key of the score, unless an attribute has this name."""
+if TYPE_CHECKING:
+    from termwise.filters import Filter
+
+SCORE, ID, POSITION = "_score", "_id", "_doc"
+"""Sort keys of the score, of the identifier and of the position in the index, unless an attribute has this name."""
 
 DEEPER = 16
 """Factor of the number of documents that are collapsed, as long as too few are kept."""
@@ -32,6 +37,8 @@ DEEPER = 16
 Ordinals = npt.NDArray[np.int64]
 Places = npt.NDArray[np.intp]
 Scores = npt.NDArray[np.float64]
+
+Item = TypeVar("Item", bound=Hashable)
 
 Best = Callable[[int], RankedOrdinals]
 """Function that returns the best documents by score, of the given number, or all if there are fewer."""
@@ -45,20 +52,29 @@ class ResultOrder:
     ----------
     keys : tuple of (str, bool)
         Attributes that results are sorted by, the most important one first, and whether the largest value is first;
-        `SCORE` for the score. Results with equal values are in the order of their scores.
+        `SCORE`, `ID` and `POSITION` are keys, too. Results with equal values are in the order of their scores.
     collapse : str or None
         Attribute of which each value has a few results, the first ones; documents without a value are all results.
     collapse_size : int
         Number of results of each value.
+    after : tuple or None
+        A value of each key, for an attribute the filters of equal values and of later ones: only documents whose values
+        are later in the order are results. Pinned documents come before them, and are none.
     """
 
     keys: tuple[tuple[str, bool], ...] = ()
     collapse: str | None = None
     collapse_size: int = 1
+    after: tuple[Any, ...] | None = None
 
     @classmethod
     def parse(
-        cls, sort: str | Sequence[str] | None, collapse: str | None, collapse_size: int, schema: Schema
+        cls,
+        sort: str | Sequence[str] | None,
+        collapse: str | None,
+        collapse_size: int,
+        schema: Schema,
+        after: Sequence[AttributeValue | None] | None = None,
     ) -> ResultOrder:
         """Parse the order of a search; see `Search`.
 
@@ -78,12 +94,13 @@ class ResultOrder:
                 "results are sorted by each attribute once",
                 facts=[("given", ", ".join(name for name, _ in keys))],
             )
-        if keys and keys[-1][0] == SCORE:
+        later = None if after is None else _after(after, keys, schema)
+        if keys and keys[-1][0] == SCORE and after is None:
             keys.pop()  # equal documents are in the order of their scores
         if collapse is not None:
             check("collapse", collapse, isinstance(collapse, str), "an attribute")
             _check_single(collapse, schema)
-        return cls(tuple(keys), collapse, collapse_size)
+        return cls(tuple(keys), collapse, collapse_size, later)
 
     def ranking(
         self,
@@ -102,11 +119,9 @@ class ResultOrder:
         """
         first = self._sorted(index, best, by_words) if self.keys else best
         if pinned is not None:
-            first = _after(pinned, first)
+            first = _without(pinned[0], first) if self.after is not None else _with_pinned(pinned, first)
         ordinals, scores = first(k) if self.collapse is None else self._collapsed(index, first, k)
-        sorted_by = ",".join(
-            name if name == SCORE else f"{'-' * descending}{name}" for name, descending in self.keys
-        )
+        sorted_by = ",".join(map(written_key, self.keys))
         doc_ids = index.doc_ids(ordinals) if names is None else map(names.__getitem__, ordinals.tolist())
         first_results = 0 if pinned is None else int(np.isin(ordinals, pinned[0]).sum())
         return Ranking(tuple(doc_ids), scores, query_id, sorted_by, first_results)
@@ -115,6 +130,9 @@ class ResultOrder:
         self, index: Index, best: Best, by_words: Callable[[Ordinals], npt.NDArray[np.bool_]] | None
     ) -> Best:
         ordinals, scores = best(max(1, len(index)))
+        if self.after is not None:
+            later = self._later(index, ordinals, scores)
+            ordinals, scores = ordinals[later], scores[later]
         sorted_ones = np.ones(len(ordinals), dtype=np.bool_) if by_words is None else by_words(ordinals)
         matching, others = np.flatnonzero(sorted_ones), np.flatnonzero(~sorted_ones)
 
@@ -132,35 +150,58 @@ class ResultOrder:
         """
         spend(len(ordinals))
         of_segments = [
-            places[self._first_rows(segment, rows, scores[places], k)]
+            places[self._first_rows(index, segment, ordinals[places], rows, scores[places], k)]
             for segment, places, rows in index.segments.by_segment(ordinals)
         ]
         if len(of_segments) == 1:
             return of_segments[0]
         places = _ascending(of_segments)
-        ordered = places.tolist()
-        for name, descending in reversed(self.keys):
-            values = (
-                dict(zip(ordered, scores[ordered].tolist(), strict=True))
-                if name == SCORE
-                else _values(index, name, ordinals, places)
-            )
-            missing = [place for place in ordered if place not in values]
-            ordered = [place for place in ordered if place in values]
-            ordered.sort(key=values.__getitem__, reverse=descending)  # type: ignore[arg-type]
-            ordered += missing
-        return np.array(ordered[:k], dtype=np.intp)
 
-    def _first_rows(self, segment: Segment, rows: Ordinals, scores: Scores, k: int) -> Places:
-        """Return the places in `rows` of the first `k` rows of a segment."""
-        columns = [_column(segment, rows, scores, *key) for key in self.keys]
+        def values_of(name: str) -> Mapping[int, AttributeValue]:
+            if _is_own(name, index.schema):
+                found = {SCORE: scores, POSITION: ordinals}.get(name)
+                values = index.doc_ids(ordinals[places]) if found is None else found[places].tolist()
+                return dict(zip(places.tolist(), values, strict=True))
+            return _values(index, name, ordinals, places)
+
+        return np.array(in_order(places.tolist(), self.keys, values_of)[:k], dtype=np.intp)
+
+    def _first_rows(
+        self, index: Index, segment: Segment, ordinals: Ordinals, rows: Ordinals, scores: Scores, k: int
+    ) -> Places:
+        """Return the places in `rows` of the first `k` rows of a segment; `ordinals` are their positions."""
+
+        def column(key: tuple[str, bool], among: Places) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+            return _column(index, segment, ordinals[among], rows[among], scores[among], *key)
+
         among = np.arange(len(rows))
-        keys, missing = columns[0]
+        keys, missing = column(self.keys[0], among)
         if k < len(rows) - missing.sum():
             largest = np.partition(keys[~missing], k - 1)[k - 1]
             among = np.flatnonzero(~missing & (keys <= largest))
-        order = np.lexsort([column[among] for pair in reversed(columns) for column in pair])
+        columns = [(keys[among], missing[among]), *(column(key, among) for key in self.keys[1:])]
+        order = np.lexsort([each for pair in reversed(columns) for each in pair])
         return among[order[:k]]
+
+    def _later(self, index: Index, ordinals: Ordinals, scores: Scores) -> npt.NDArray[np.bool_]:
+        """Return which documents are later in the order than the values of `after`."""
+        assert self.after is not None, "a page begins after values"
+        later, equal = np.zeros(len(ordinals), dtype=np.bool_), np.arange(len(ordinals))
+        for (name, descending), value in zip(self.keys, self.after, strict=True):
+            spend(len(equal))
+            values: npt.NDArray[Any]
+            if not _is_own(name, index.schema):
+                same, following = (_allowed(index, each)[ordinals[equal]] for each in value)
+            else:
+                if name == ID:
+                    values = np.array(index.doc_ids(ordinals[equal]), dtype=object)
+                else:
+                    values = scores[equal] if name == SCORE else ordinals[equal]
+                same = np.asarray(values == value, dtype=np.bool_)
+                following = np.asarray(values < value if descending else values > value, dtype=np.bool_)
+            later[equal[following]] = True
+            equal = equal[same]
+        return later
 
     def _collapsed(self, index: Index, first: Best, k: int) -> RankedOrdinals:
         assert self.collapse is not None, "results are collapsed"
@@ -186,6 +227,8 @@ def _sort_key(given: str, schema: Schema) -> tuple[str, bool]:
     name = given if given in schema else given.strip()
     if name == SCORE and name not in schema:
         return SCORE, True
+    if name.removeprefix("-") in (ID, POSITION) and name.removeprefix("-") not in schema:
+        return name.removeprefix("-"), name.startswith("-")
     descending = name.startswith("-") and name not in schema
     name = name[descending:]
     first, _, direction = name.replace(":", " ").partition(" ")
@@ -209,12 +252,140 @@ def _check_single(field: str, schema: Schema) -> None:
         )
 
 
+def _is_own(name: str, schema: Schema) -> bool:
+    """Return whether a sort key is no attribute."""
+    return name in (SCORE, ID, POSITION) and name not in schema
+
+
+def _after(
+    values: Sequence[AttributeValue | None], keys: Sequence[tuple[str, bool]], schema: Schema
+) -> tuple[Any, ...]:
+    """Return the values of `ResultOrder.after`, checked."""
+    if len(values) != len(keys):
+        raise ParameterError(
+            "a page begins after a value of each sort key",
+            facts=[("keys", ", ".join(map(written_key, keys))), ("values", len(values))],
+        )
+    found: list[Any] = []
+    for (name, descending), value in zip(keys, values, strict=True):
+        if not _is_own(name, schema):
+            from termwise.filters import as_filter
+
+            filters = _equal_and_later(name, descending, value, schema[name])
+            found.append(tuple(None if each is None else as_filter(each, schema) for each in filters))
+            continue
+        expected, holds = {
+            SCORE: ("a number", is_finite_number(value)),
+            ID: ("a string", isinstance(value, str)),
+            POSITION: ("a whole number", is_integer(value)),
+        }[name]
+        check(f"the value of {name}", value, holds, expected)
+        found.append(value)
+    return tuple(found)
+
+
+def _equal_and_later(
+    name: str, descending: bool, value: Any, kind: FieldType
+) -> tuple[Filter, Filter | None]:
+    """Return the filters of values that are equal to one, and of later ones, among them missing ones."""
+    from termwise.filters import Equals, Exists, Greater, Less
+
+    missing = ~Exists(name)
+    if value is None:
+        return missing, None
+    if kind == "boolean":
+        following = Equals(name, not descending)
+        return Equals(name, value), missing if value is not descending else following | missing
+    return Equals(name, value), (Less(name, value) if descending else Greater(name, value)) | missing
+
+
+def _allowed(index: Index, filter: Filter | None) -> npt.NDArray[np.bool_]:
+    """Return which documents a filter matches, by position; without one, none."""
+    from termwise.filters import rows_allowed
+
+    if filter is None:
+        return np.zeros(len(index), dtype=np.bool_)
+    masks = [
+        segment.live_part(rows_allowed(filter, segment.attributes, last=segment.documents))
+        for segment in index.segments
+    ]
+    return np.concatenate([np.empty(0, dtype=np.bool_), *masks])
+
+
+def written_key(key: tuple[str, bool]) -> str:
+    """Return a sort key as a search has it.
+
+    Examples
+    --------
+    >>> written_key(("price", True)), written_key(("_score", True))
+    ('-price', '_score')
+    """
+    name, descending = key
+    return name if name == SCORE else f"{'-' * descending}{name}"
+
+
+def in_order(
+    items: Sequence[Item],
+    keys: Sequence[tuple[str, bool]],
+    values_of: Callable[[str], Mapping[Item, AttributeValue]],
+) -> list[Item]:
+    """Return items in the order of sort keys; those without a value are last, for each key.
+
+    Items with equal values stay in their order.
+
+    Examples
+    --------
+    >>> values = {"price": {"a": 3, "b": 1, "c": 3}, "sold": {"a": 5, "c": 7}}
+    >>> in_order("dabc", [("price", True), ("sold", True)], values.__getitem__)
+    ['c', 'a', 'b', 'd']
+    """
+    ordered = list(items)
+    for name, descending in reversed(keys):
+        values = values_of(name)
+        missing = [item for item in ordered if item not in values]
+        ordered = [item for item in ordered if item in values]
+        ordered.sort(key=values.__getitem__, reverse=descending)  # type: ignore[arg-type]
+        ordered += missing
+    return ordered
+
+
+def first_of_each_value(
+    items: Iterable[Item], values: Mapping[Item, AttributeValue], size: int
+) -> list[Item]:
+    """Return the first `size` items with each value, and all items without one.
+
+    Examples
+    --------
+    >>> first_of_each_value("abcd", {"a": 1, "b": 2, "c": 1}, 1)
+    ['a', 'b', 'd']
+    """
+    seen = Counter[AttributeValue]()
+    kept = []
+    for item in items:
+        if item in values:
+            seen[values[item]] += 1
+        if item not in values or seen[values[item]] <= size:
+            kept.append(item)
+    return kept
+
+
 def _column(
-    segment: Segment, rows: Ordinals, scores: Scores, name: str, descending: bool
+    index: Index,
+    segment: Segment,
+    ordinals: Ordinals,
+    rows: Ordinals,
+    scores: Scores,
+    name: str,
+    descending: bool,
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Return numbers in the order of a sort key for rows of a segment, and which rows have no value."""
-    if name == SCORE:
-        return -scores, np.zeros(len(rows), dtype=np.bool_)
+    if _is_own(name, index.schema):
+        numbers: npt.NDArray[Any] = scores if name == SCORE else ordinals
+        if name == ID:
+            spend(len(rows))
+            names = np.array(index.doc_ids(ordinals), dtype=object)
+            numbers = np.unique(names, return_inverse=True)[1]
+        return -numbers if descending else numbers, np.zeros(len(rows), dtype=np.bool_)
     if segment.attributes is None:
         return np.zeros(len(rows)), np.ones(len(rows), dtype=np.bool_)
     keys, present = segment.attributes.keys(name, rows)
@@ -223,7 +394,18 @@ def _column(
     return keys, ~present
 
 
-def _after(pinned: RankedOrdinals, first: Best) -> Best:
+def _without(pinned: Ordinals, first: Best) -> Best:
+    """Return the function that finds the best documents, without pinned ones."""
+
+    def others(k: int) -> RankedOrdinals:
+        ordinals, scores = first(k + len(pinned))
+        kept = ~np.isin(ordinals, pinned)
+        return ordinals[kept][:k], scores[kept][:k]
+
+    return others
+
+
+def _with_pinned(pinned: RankedOrdinals, first: Best) -> Best:
     """Return the function that finds the best documents, with pinned ones before them."""
 
     def with_pinned(k: int) -> RankedOrdinals:
@@ -247,14 +429,7 @@ def _first_of_values(index: Index, field: str, ordinals: Ordinals, size: int) ->
     if len(of_segments) < 2:
         return places
     values = _values(index, field, ordinals, places)
-    seen: Counter[AttributeValue] = Counter()
-    kept = []
-    for place in places.tolist():
-        if place in values:
-            seen[values[place]] += 1
-        if place not in values or seen[values[place]] <= size:
-            kept.append(place)
-    return np.array(kept, dtype=np.intp)
+    return np.array(first_of_each_value(places.tolist(), values, size), dtype=np.intp)
 
 
 def _first_of_each(keys: npt.NDArray[np.int64] | npt.NDArray[np.float64], size: int) -> Places:

@@ -45,6 +45,8 @@ def reasons_for_none(results: Results, backend: Backend, search: Callable[[Searc
         return [
             f"{matches:,} {'document matches' if matches == 1 else 'documents match'}, and {offset:,} are skipped"
         ]
+    if results.search.after is not None and len(search(replace(results.search, k=1, after=None)).ranking):
+        return ["all documents that match come before these values"]
     conditions = conditions_text(results)
     if conditions and len(search(replace(results.without_conditions(), k=1, offset=0)).ranking):
         return _reasons_of_conditions(results, conditions, backend, search)

@@ -12,7 +12,7 @@ from termwise.engine.text_conditions import Words
 from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
-from termwise.records import ExcludedDocuments, Query
+from termwise.records import AttributeValue, ExcludedDocuments, Query
 from termwise.validation import check, check_flag, check_names, is_integer
 from termwise.weights import TermWeights
 
@@ -86,10 +86,15 @@ class Search:
     sort : str or sequence of str, optional
         Attributes to sort by, the most important one first: ``price``, ``-price`` for the largest values first, or
         several, such as ``"-rating,price"`` or ``["-rating", "price"]``; ``_score`` stands for the score, the largest
-        first. The results are the first `k` of all documents that match the query, not of the best ones. Documents with
+        first, ``_id`` for the identifier and ``_doc`` for the position in the index. The results are the first `k` of all documents that match the query, not of the best ones. Documents with
         equal values are in the order of their scores, and those without a value are last, for each attribute. In a
         mixture, documents that match by words are sorted, and those that match by meaning only follow in the order of
         their scores. By default, the order is that of the scores.
+    after : sequence, optional
+        A value of each key of `sort`, None for a missing one: the results are those after a document with these values,
+        such as the last one of the page before, without other documents of equal values; let ``_id`` be the last key.
+        Pinned documents are on the first page only. Counts and facets stay those of all matches. A query in a mixture
+        needs `only_words`.
     collapse : str, optional
         Attribute of which each value has at most `collapse_size` results: the first ones in the order of the results.
         There are `k` results if so many documents remain. Documents without a value are all results.
@@ -152,6 +157,7 @@ class Search:
     only_words: bool = False
     syntax: bool = False
     sort: str | Sequence[str] | None = None
+    after: Sequence[AttributeValue | None] | None = None
     collapse: str | None = None
     collapse_size: int = _COUNTS["collapse_size"]
     facets: Sequence[str] = _NONE
@@ -201,6 +207,8 @@ class Search:
         if self.sort is not None and not isinstance(self.sort, str):
             check_names("sort", self.sort)
             self._set(sort=tuple(self.sort))
+        if self.after is not None:
+            self._check_after()
         if self.exclude is not _NONE:
             self._set(exclude=ExcludedDocuments.of({"": self.exclude}).for_query("") or _NONE)
         for name in ("syntax", "multi_select", "fuzzy", "prefix", "only_words"):
@@ -255,6 +263,17 @@ class Search:
         )
         check("ranges", self.ranges, self.ranges.keys().isdisjoint(self.facets), "other fields than `facets`")
         self._set(ranges=dict(self.ranges))
+
+    def _check_after(self) -> None:
+        holds = isinstance(self.after, Sequence) and not isinstance(self.after, str)
+        check("after", self.after, holds, "a list with a value of each key of the sort")
+        if self.sort is None:
+            raise ParameterError(
+                "a page begins after values of sort keys, and the search has none", fixes=[Fix.omit("after")]
+            )
+        if self.collapse is not None:  # of whose values the page before has results
+            raise _not_together(["after"], ["collapse"])
+        self._set(after=tuple(self.after or ()))
 
     def _check_combination(self, given: Sequence[str]) -> None:
         """Check that the options go with the query."""

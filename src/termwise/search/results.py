@@ -94,7 +94,15 @@ class Results:
         self.conditions = TextConditions.of(backend.text_reader, self.must, self.must_not, synonyms)
         self._allowed_documents = allowed_for(backend.attribute_index, self.filter, self.conditions)
         self._allowed = backend.allowed(self._allowed_documents)
-        self._order = ResultOrder.parse(search.sort, search.collapse, search.collapse_size, schema)
+        self._order = ResultOrder.parse(
+            search.sort, search.collapse, search.collapse_size, schema, search.after
+        )
+        by_meaning = not (self._lists or search.only_words) and search.candidates is None
+        if search.after is not None and self._is_mixture and by_meaning:
+            raise ParameterError(
+                "in a mixture, pages after a value have the results that match by words",
+                fixes=[Fix.use(only_words=True)],
+            )
         self._boosts = None if search.relevance is None else boosts_of(backend, search.relevance)
         for name in (*search.facets, *search.ranges):
             schema.check_name(name)
@@ -590,6 +598,7 @@ class Results:
                     k=MOST_COMPARED,
                     offset=0,
                     sort=None,
+                    after=None,
                     relevance=None,
                     collapse=None,
                     collapse_size=1,

@@ -113,7 +113,7 @@ class SearchOptions(_Request):
         None,
         description=(
             "Attributes to sort all matches by, the most important one first, `-price` for the largest first; `_score` "
-            "for the score. A string has commas between several."
+            "for the score, `_id` for the identifier. A string has commas between several."
         ),
         examples=["-rating,price"],
     )
@@ -164,6 +164,15 @@ class SearchRequest(SearchOptions):
         None,
         description="Query weights of terms of the index, as its analyzer writes them, instead of those of `query`.",
         examples=[{"green": 1.5, "tea": 0.5}],
+    )
+    after: Annotated[list[str | int | float | bool | None], Field(max_length=100)] | None = Field(
+        None,
+        description=(
+            "A value of each key of `sort`, such as those of the last result of the page before, null for a missing one: "
+            "the results are those after these values. Let `_id` be the last key. Counts and facets stay those of all "
+            "matches. A query in a mixture needs `only_words`."
+        ),
+        examples=[[9.5, "p17"]],
     )
     candidates: Annotated[list[Identifier], Field(max_length=10_000)] | None = Field(
         None, description="Documents to score and order, instead of searching."

@@ -33,6 +33,7 @@ from termwise.serve.opensearch.json_checks import (
 from termwise.serve.opensearch.query_text import TEXT_QUERIES, read_text_query
 from termwise.serve.opensearch.words import MATCHES, PATTERNS, WORD_CLAUSES, Words, least_of, read_words
 from termwise.serve.settings import ServiceSettings
+from termwise.validation import is_finite_number
 
 MOST_CLAUSES = 256
 """Clauses of a query."""
@@ -78,17 +79,17 @@ class TranslatedQuery:
         """Whether results are ranked by a text or by weights."""
         return "query" in self.request or "weights" in self.request
 
-    def limited(self, filter: Filter | None) -> TranslatedQuery:
-        """Return the query with a further condition on results."""
-        if filter is None:
-            return self
-        given, more = self.request.get("filter"), filter_to_json(filter)
-        both = more if given is None else {"and": [given, more]}
-        return TranslatedQuery({**self.request, "filter": both}, self.factor, self.constant)
-
     def score(self, score: float) -> float:
         """Return the score of a result from that of the search."""
         return self.factor * score + self.constant
+
+    def own_score(self, score: Any) -> Any:
+        """Return the score of the search from that of a result, exactly; inverse of `score`."""
+        if (self.factor, self.constant) == (1, 0) or not is_finite_number(score):
+            return score
+        if self.ranks or "relevance" in self.request:
+            raise UnsupportedError.of("for a query with a boost or a constant, search_after by", "_score")
+        return score - self.constant
 
 
 def translate(query: object, searcher: Searcher, settings: ServiceSettings) -> TranslatedQuery:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from termwise.attributes import Schema
 from termwise.attributes.dates import parse_date
 from termwise.budget import spend
-from termwise.engine.result_order import SCORE
+from termwise.engine.result_order import ID, POSITION, SCORE
 from termwise.errors import UnknownIdError
 from termwise.explain.explanation_text import NOT_TERMS
 from termwise.search import Results
@@ -59,25 +59,24 @@ def search(
         "facet_values": settings.max_results,
         "ranges": _ranges(asked.aggregations),
     }
-    is_page = asked.after is not None
-    filtered_later = bool(asked.aggregations) and (is_page or asked.counted is not asked.query)
+    filtered_later = bool(asked.aggregations) and asked.counted is not asked.query
     request = _request(
-        asked.query.limited(asked.after),
+        asked.query,
         k=max(1, asked.size),
         offset=asked.first,
         sort=list(asked.sort) or None,
+        after=asked.after,
         collapse=asked.collapse,
         **({} if filtered_later else counts),
-        total=asked.total and not is_page,
+        total=asked.total,
         text=any(asked.source.wants(name) for name in fields.texts),
         explain=asked.explain,
     )
     found = own.search(opened, request, settings)
     own_answer = found.explained()
     hits = own_answer["hits"][: asked.size]
-    if asked.total and is_page:
-        own_answer["total"] = own.count(opened, _request(asked.query), settings)
     highlighted = _highlighted(found.results, asked, fields, hits)
+    positions = opened.searcher.index.find_many([hit["doc_id"] for hit in hits]).tolist()
     answer: dict[str, Any] = {
         "took": round(1000 * (time.perf_counter() - begin)),
         "timed_out": False,
@@ -86,8 +85,8 @@ def search(
             **({"total": {"value": own_answer["total"], "relation": "eq"}} if asked.total else {}),
             "max_score": _max_score(asked, hits),
             "hits": [
-                _hit(opened.name, asked, fields, hit, excerpts)
-                for hit, excerpts in zip(hits, highlighted, strict=True)
+                _hit(opened.name, asked, fields, hit, position, excerpts)
+                for hit, position, excerpts in zip(hits, positions, highlighted, strict=True)
             ],
         },
     }
@@ -208,7 +207,12 @@ def _highlighted(
 
 
 def _hit(
-    index: str, asked: SearchBody, fields: Fields, hit: HitAnswer, excerpts: dict[str, list[str]]
+    index: str,
+    asked: SearchBody,
+    fields: Fields,
+    hit: HitAnswer,
+    position: int,
+    excerpts: dict[str, list[str]],
 ) -> dict[str, Any]:
     """Return a result."""
     score = asked.query.score(hit["score"])
@@ -222,9 +226,9 @@ def _hit(
     if excerpts:
         record["highlight"] = excerpts
     if asked.sort:
+        own_values = {SCORE: score, ID: hit["doc_id"], POSITION: position}
         record["sort"] = [
-            score if key == SCORE else _sort_value(hit.get("attributes", {}), key, fields.schema)
-            for key in asked.sort
+            _sort_value(own_values, hit.get("attributes", {}), key, fields.schema) for key in asked.sort
         ]
     if asked.explain:
         record["_explanation"] = _explanation(asked.query, hit)
@@ -235,12 +239,18 @@ def _source(source: SourceFilter, fields: Fields, hit: HitAnswer) -> dict[str, A
     return fields.source(hit["doc_id"], hit.get("attributes", {}), hit.get("texts", {}), source)
 
 
-def _sort_value(attributes: Mapping[str, Any], key: str, schema: Schema) -> Any:
-    """Return a value that results are sorted by; a date in milliseconds."""
+def _sort_value(
+    own_values: Mapping[str, Any], attributes: Mapping[str, Any], key: str, schema: Schema
+) -> Any:
+    """Return a value that results are sorted by; a date in milliseconds, or as text if that is not exact."""
     name = key if key in schema else key.removeprefix("-")
+    if name not in schema:
+        return own_values[name]
     value = attributes.get(name)
     moments = parse_date(value) if schema[name] == "date" and value is not None else None
-    return value if moments is None else moments[0] // 1000
+    if moments is None:
+        return value
+    return value if moments[0] % 1000 else moments[0] // 1000
 
 
 def _marked(excerpt: Excerpt, highlight: Highlight) -> str:

@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from termwise.attributes.dates import EARLIEST, LATEST, iso, to_datetime
-from termwise.attributes.field_types import FieldType
-from termwise.engine.result_order import SCORE
+from termwise.engine.result_order import ID, POSITION, SCORE, written_key
 from termwise.explain.passages import SHORTEST
 from termwise.fast_dataclass import dataclass
-from termwise.filters import Between, Equals, Exists, Filter, Greater, Less, Or
 from termwise.search import Searcher
 from termwise.search.snippets import LONGEST
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.aggregations import Aggregation, read_aggregations
-from termwise.serve.opensearch.conditions import joined
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import MOST_NAMES, SOURCE_PARAMETERS, Fields, SourceFilter
 from termwise.serve.opensearch.json_checks import (
@@ -62,6 +59,8 @@ SEARCH_PARAMETERS = (
 )
 """Supported parameters of the address of a search."""
 
+Values = list[Any] | None
+
 FRAGMENT = 100
 """Default number of characters of a highlight."""
 
@@ -103,8 +102,8 @@ class SearchBody:
         Number of results, and results to skip.
     sort : tuple of str
         Keys to sort by: attributes, after ``-`` for descending order, and `SCORE`.
-    after : Filter or None
-        Condition of the results after the values of ``search_after``.
+    after : list or None
+        Values of ``search_after``, as `Search.after` has them.
     collapse : str or None
     source : SourceFilter
     highlights : tuple of Highlight
@@ -118,7 +117,7 @@ class SearchBody:
     size: int
     first: int
     sort: tuple[str, ...]
-    after: Filter | None
+    after: Values
     collapse: str | None
     source: SourceFilter
     highlights: tuple[Highlight, ...]
@@ -192,16 +191,12 @@ def _collapse(value: object, fields: Fields) -> str | None:
 def _sort(value: object, query: TranslatedQuery, fields: Fields) -> tuple[tuple[str, ...], bool]:
     """Return the keys to sort by, as `Search.sort` has them, and whether the answer has scores.
 
-    The order of the index, ``_doc``, is that of documents with equal keys if no text ranks them.
+    The order of the index is ``_doc`` or ``_shard_doc``.
     """
     entries = [_sort_entry(each) for each in ([] if value is None else _sort_list(value))]
-    if any(name == "_doc" for name, _ in entries) and (query.ranks or entries[-1][0] != "_doc"):
-        known = ["_score", "an attribute"] if query.ranks else ["_doc as the last key"]
-        raise UnsupportedError.of("for a query," if query.ranks else "before other keys,", "_doc", known)
     keys = [
-        name if name == SCORE else f"{'-' * descending}{fields.attribute(name)}"
+        written_key((name if name in (SCORE, ID, POSITION) else fields.attribute(name), descending))
         for name, descending in entries
-        if name != "_doc"
     ]
     if len(set(keys)) < len(keys):
         raise UnsupportedError.of("sort twice by", ", ".join(keys))
@@ -211,53 +206,34 @@ def _sort(value: object, query: TranslatedQuery, fields: Fields) -> tuple[tuple[
 
 def _after(
     given: Mapping[str, Any], sort: Sequence[str], query: TranslatedQuery, searcher: Searcher
-) -> Filter | None:
-    """Return the condition of the results after those with some values of the sort keys."""
+) -> Values:
+    """Return the values of the sort keys of the last result before, as `Search.after` has them."""
     values = given.get("search_after")
     if values is None:
         return None
-    if not sort or SCORE in sort:
-        raise UnsupportedError.of("search_after with the sort", ", ".join(sort) or SCORE, ["attributes"])
-    if query.ranks and searcher.backend.scores_are_relative:
-        raise UnsupportedError.of("for a text in a mixture, the key", "search_after")
+    if not sort:
+        raise UnsupportedError.of("search_after with the sort", SCORE, ["attributes", ID, f"{SCORE}, {ID}"])
     if not isinstance(values, list) or len(values) != len(sort):
         raise ServiceError(
-            "search_after is a list with a value of each sort key", facts=[("keys", len(sort))]
+            "search_after is a list with a value of each sort key", facts=[("keys", ", ".join(sort))]
         )
     if whole(given.get("from", 0), "from"):
         raise UnsupportedError.of("beside search_after, the key", "from")
-    found: list[Filter] = []
-    equal: list[Filter] = []
+    if query.ranks and searcher.backend.scores_are_relative and not query.request.get("only_words"):
+        fix = "set minimum_should_match of the text, to leave out results that match by meaning only"
+        raise UnsupportedError.of("for a text in a mixture, the key", "search_after", fix=fix)
+    found: list[Any] = []
     for key, value in zip(sort, values, strict=True):
-        name = key if key in searcher.schema else key.removeprefix("-")
-        same, later = _equal_and_later(name, name != key, value, searcher.schema[name])
-        if later is not None:
-            found.append(joined([*equal, later]))
-        equal.append(same)
-    if not found:  # all values are the last ones
-        return Exists(name) & ~Exists(name)
-    return found[0] if len(found) == 1 else Or(*found)
-
-
-def _equal_and_later(
-    name: str, descending: bool, value: Any, kind: FieldType
-) -> tuple[Filter, Filter | None]:
-    """Return the conditions of values that are equal to one, and of later ones, among them missing ones."""
-    if value is None:
-        return ~Exists(name), None
-    missing = ~Exists(name)
-    if kind == "boolean":
-        following = Equals(name, not descending)
-        return Equals(name, value), missing if value is not descending else following | missing
-    low = high = value
-    if kind == "date":  # whole milliseconds, as in the answer
-        if not is_integer(value) or not EARLIEST <= 1000 * value < LATEST:
-            raise ServiceError(
-                "a date in search_after is a number of milliseconds", facts=[("attribute", name)]
-            )
-        low, high = (iso(to_datetime(1000 * value + micro)) for micro in (0, 999))
-    same = Equals(name, value) if low == high else Between(name, low, high)
-    return same, (Less(name, low) if descending else Greater(name, high)) | missing
+        kind = searcher.schema.get(key if key in searcher.schema else key.removeprefix("-"))
+        if kind is None and key == SCORE:
+            found.append(query.own_score(value))
+        elif kind == "date" and is_integer(value):
+            if not EARLIEST <= 1000 * value < LATEST:
+                raise ServiceError("a date in search_after is out of range", facts=[("given", value)])
+            found.append(iso(to_datetime(1000 * value)))
+        else:
+            found.append(value)
+    return found
 
 
 def _sort_list(value: object) -> list[Any]:
@@ -274,12 +250,12 @@ def _sort_entry(entry: object) -> tuple[str, bool]:
     else:
         name, value = single(entry, "an entry of sort")
         given = {"order": value} if isinstance(value, str) else record(value, f"sort by {name}")
-    known_keys(given, f"sort by {name}", ("order",) if name == "_score" else ("order", "missing"))
+    known_keys(given, f"sort by {name}", ("order",) if name == SCORE else ("order", "missing"))
     only_default(given, f"sort by {name}", missing="_last")
-    order = given.get("order", "desc" if name == "_score" else "asc")
-    if order not in ("asc", "desc") or (name, order) in (("_score", "asc"), ("_doc", "desc")):
+    order = given.get("order", "desc" if name == SCORE else "asc")
+    if order not in ("asc", "desc") or (name, order) == (SCORE, "asc"):
         raise UnsupportedError.of(f"for {name}, the order", order)
-    return name, order == "desc"
+    return POSITION if name == "_shard_doc" else name, order == "desc"
 
 
 LONGEST_TAG = 100

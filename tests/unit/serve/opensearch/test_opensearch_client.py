@@ -64,6 +64,23 @@ def test_bodies_may_be_compressed(port: int, keys: tuple[Path, str, str]) -> Non
     assert _ids(answer)[0] in ("sencha", "genmaicha")
 
 
+def test_pages_follow_the_last_result(client: Any) -> None:
+    body: dict[str, Any] = {"query": {"match_all": {}}, "sort": [{"kind": "asc"}, {"_id": "asc"}], "size": 2}
+    found: list[str] = []
+    while hits := client.search(index="shop", body=body)["hits"]["hits"]:
+        found += [hit["_id"] for hit in hits]
+        body["search_after"] = hits[-1]["sort"]
+    assert found == ["assam", "genmaicha", "sencha", "mint/fresh", "pot"]
+
+
+def test_some_words_are_enough(client: Any) -> None:
+    match = {"query": "green tea with rice", "minimum_should_match": "2<75%"}
+    assert _ids(client.search(index="shop", body={"query": {"match": {"text": match}}})) == [
+        "genmaicha",
+        "sencha",
+    ]
+
+
 def test_a_shop_is_searched_and_described(client: Any) -> None:
     assert client.ping()
     assert client.info()["version"]["distribution"] == "termwise"

@@ -273,6 +273,59 @@ def test_pages_follow_the_values_of_the_last_result(
 
 
 @pytest.mark.parametrize(
+    "sort",
+    [
+        ["ok", "_id"],
+        ["ok", {"_id": "desc"}],
+        [{"day": "desc"}, "ok", "_doc"],
+        ["_score", "_shard_doc"],
+        [{"_score": "desc"}, {"_id": {"order": "desc"}}],
+        [{"_doc": "desc"}],
+        ["_id"],
+    ],
+)
+@pytest.mark.parametrize("query", [{"match": {"text": "tea"}}, {"match_all": {}}, {"bool": {"filter": []}}])
+def test_pages_follow_with_ties(sorted_client: TestClient, sort: list[Any], query: object) -> None:
+    pages: list[Any] = []
+    while page := search(
+        sorted_client,
+        query,
+        index="i",
+        sort=sort,
+        size=5,
+        **({"search_after": pages[-1]["sort"]} if pages else {}),
+    )["hits"]["hits"]:
+        pages += page
+    assert len(pages) == len({hit["_id"] for hit in pages}) == 24
+    assert [hit["_id"] for hit in pages] == ids(search(sorted_client, query, index="i", sort=sort, size=100))
+    if sort[-1] in ("_id", {"_id": "desc"}):
+        ties = [hit["_id"] for hit in pages if hit["_source"]["ok"]]
+        assert ties == sorted(ties, reverse=sort[-1] != "_id") and ties[-1] in [
+            each["sort"][-1] for each in pages
+        ]
+
+
+def test_a_text_in_a_mixture_has_pages_of_matches_by_words(tmp_path: Path) -> None:
+    termwise.build_index(TEAS, tmp_path / "m.tw", model="instant")
+    match = {"query": "tea", "minimum_should_match": "100%"}
+    some = {"query": "green tea", "minimum_should_match": "2<75%"}
+    with served([str(tmp_path / "m.tw")]) as client:
+        for words, number in ((match, 4), (some, 2)):
+            query = {"match": {"text": words}}
+            first = search(client, query, index="m", sort=["_score", "_id"], size=1)["hits"]["hits"]
+            if words is match:  # required words, beside which results match by meaning only
+                refused(
+                    client,
+                    {"query": query, "sort": ["_score", "_id"], "search_after": first[0]["sort"]},
+                    "minimum_should_match",
+                    "/m/_search",
+                )
+                continue
+            rest = search(client, query, index="m", sort=["_score", "_id"], search_after=first[0]["sort"])
+            assert len({*ids(rest), first[0]["_id"]}) == number == rest["hits"]["total"]["value"]
+
+
+@pytest.mark.parametrize(
     ("source", "names"),
     [
         (True, {"id", "text", "price", "kind", "tags"}),
@@ -727,17 +780,23 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"post_filter": {"match": {"text": "green tea"}}}, "as a filter"),
         ({"post_filter": [1]}, "a query is an object"),
         ({"sort": ["price", "price"]}, "sort twice"),
-        ({"sort": ["_doc", "price"]}, "[_doc]"),
         ({"sort": [{"price": {"order": "desc", "missing": "_first"}}]}, "missing"),
         ({"sort": [{"price": {"unmapped_type": "long"}}]}, "[unmapped_type]"),
         ({"search_after": [7]}, "search_after with the sort [_score]"),
-        ({"sort": ["_score", "price"], "search_after": [1, 7]}, "search_after with the sort"),
+        ({"sort": "_score", "search_after": [7]}, "search_after with the sort [_score]"),
+        ({"sort": ["_score", "price"], "search_after": ["x", 7]}, "_score"),
+        ({"sort": ["price", "_id"], "search_after": [7, 8]}, "_id"),
+        ({"sort": ["price", "_doc"], "search_after": [7, "a"]}, "_doc"),
+        ({"sort": "price", "search_after": [7], "collapse": {"field": "kind"}}, "after"),
+        ({"query": {"match": {"text": {"query": "tea", "boost": 2}}}, "sort": ["_score", "_id"],
+          "search_after": [1, "a"]}, "with a boost"),
         ({"sort": "price", "search_after": [7, 8]}, "a value of each sort key"),
         ({"sort": "price", "search_after": 7}, "a value of each sort key"),
         ({"sort": "price", "search_after": ["dear"]}, "another type"),
-        ({"sort": "price", "search_after": [{"a": 1}]}, "a filter compares"),
+        ({"sort": "price", "search_after": [{"a": 1}]}, "after.0"),
         ({"sort": "price", "search_after": [7], "from": 2}, "[from]"),
         ({"sort": {"_score": "asc"}}, "[asc]"),
+        ({"sort": [{"_id": "up"}]}, "[up]"),
         ({"aggs": {"a": {"avg": {"field": "kind"}}}}, "[avg]"),
         ({"aggs": {"a": {"percentiles": {"field": "price"}}}}, "[percentiles]"),
         ({"aggs": {"a": {"stats": {"field": "price", "missing": 0}}}}, "[missing]"),
