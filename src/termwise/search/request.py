@@ -86,10 +86,11 @@ class Search:
     sort : str or sequence of str, optional
         Attributes to sort by, the most important one first: ``price``, ``-price`` for the largest values first, or
         several, such as ``"-rating,price"`` or ``["-rating", "price"]``; ``_score`` stands for the score, the largest
-        first, ``_id`` for the identifier and ``_doc`` for the position in the index. The results are the first `k` of all documents that match the query, not of the best ones. Documents with
-        equal values are in the order of their scores, and those without a value are last, for each attribute. In a
-        mixture, documents that match by words are sorted, and those that match by meaning only follow in the order of
-        their scores. By default, the order is that of the scores.
+        first, ``_id`` for the identifier and ``_doc`` for the position in the index. The results are the first `k` of
+        all documents that match the query, not of the best ones. Documents with equal values are in the order of their
+        scores, and those without a value are last, for each attribute. In a mixture, documents that match by words are
+        sorted, and those that match by meaning only follow in the order of their scores. By default, the order is that
+        of the scores.
     after : sequence, optional
         A value of each key of `sort`, None for a missing one: the results are those after a document with these values,
         such as the last one of the page before, without other documents of equal values; let ``_id`` be the last key.

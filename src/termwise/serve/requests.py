@@ -168,9 +168,9 @@ class SearchRequest(SearchOptions):
     after: Annotated[list[str | int | float | bool | None], Field(max_length=100)] | None = Field(
         None,
         description=(
-            "A value of each key of `sort`, such as those of the last result of the page before, null for a missing one: "
-            "the results are those after these values. Let `_id` be the last key. Counts and facets stay those of all "
-            "matches. A query in a mixture needs `only_words`."
+            "A value of each key of `sort`, such as those of the last result of the page before, null for a missing "
+            "one: the results are those after these values. Let `_id` be the last key. Counts and facets stay those of "
+            "all matches. A query in a mixture needs `only_words`."
         ),
         examples=[[9.5, "p17"]],
     )
