@@ -101,8 +101,7 @@ def command(
         bool,
         flag(
             "--empty",
-            "Build an index without documents, in place of COLLECTION, which termwise add fills; for models of term "
-            "counts.",
+            "Build an index without documents, in place of COLLECTION, which termwise add fills.",
         ),
     ] = False,
     store_text: Annotated[
@@ -172,7 +171,7 @@ def command(
         )
     chose_default = model is None
     if model is None:
-        model = "bm25" if empty or analyzer or settings or tuned or float_weights else INSTANT
+        model = "bm25" if analyzer or settings or tuned or float_weights else INSTANT
     if model == INSTANT:
         refuse_options(
             {"--encoding": encoding, "--precision": precision, "--provider": provider},

@@ -38,6 +38,14 @@ def command(
         ),
     ] = None,
     read_only: Annotated[bool, flag("--read-only", "Refuse changes.")] = False,
+    create_in: Annotated[
+        Path | None,
+        option(
+            "--create-in DIR",
+            "Folder in which PUT /NAME creates indexes; those that it has are served, too. Without it, no request "
+            "creates one.",
+        ),
+    ] = None,
     workers: Annotated[int, option("--workers N", "Processes that answer requests.")] = 1,
     threads: Annotated[
         int | None,
@@ -124,6 +132,7 @@ def command(
         max_results=max_results,
         max_body=max_body << 20,
         read_only=read_only,
+        create_in=create_in,
         keys=keys,
         hosts=hosts,
         origins=tuple(allowed_origins or ()),

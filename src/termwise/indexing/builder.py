@@ -14,11 +14,12 @@ from termwise.collection.fields import FieldChoice
 from termwise.collection.file_collections import RecordFile, TabSeparatedCollection
 from termwise.collection.record_collection import RecordCollection
 from termwise.encode import DocumentEncoder
-from termwise.errors import EmptyCollectionError, ParameterError, VocabularyMismatchError
+from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.fixes import Fix
 from termwise.index import IndexWriter
 from termwise.indexing.chunks import cut
 from termwise.indexing.context import (
+    cannot_be_empty,
     check_network_options,
     collection_named,
     decided_source,
@@ -77,7 +78,8 @@ def build_index(
         records such as ``{"id": 7, "title": "Bees"}``, or a data frame of pandas, Polars or Arrow. Fields of records
         and columns of data frames have the names of fields in files; None and NaN are missing values. For the model
         ``vectors``, the file of weights. With an empty list, the index has no documents until `open_writer` adds some;
-        that is possible for models of term counts except ``model1``.
+        that is possible for models of term counts except ``model1``, for networks whose rows depend on the text
+        alone, and for mixtures of them.
     path : str or Path
         Folder of the index.
     model : str, Path or Model, optional
@@ -152,8 +154,6 @@ def build_index(
         check_apart(Path(path), Path(options.encoding))
         check_outside_indexes(Path(options.encoding))
     if isinstance(model, str) and model in RECIPES:
-        if empty:
-            raise _cannot_be_empty(model)
         return _build_mixture(
             collection,
             Path(path),
@@ -167,8 +167,10 @@ def build_index(
             options=options,
         )
     chosen = chosen_model(model)
-    if empty and not (isinstance(chosen, CountModel) and chosen.keeps_terms):
-        raise _cannot_be_empty(chosen.name)
+    if empty and not (
+        isinstance(chosen, NetworkModel) or (isinstance(chosen, CountModel) and chosen.keeps_terms)
+    ):
+        raise cannot_be_empty(chosen.name)
     field_weights = fields if isinstance(fields, Mapping) else None
 
     source: Collection | Iterable[Document] = ()
@@ -200,6 +202,7 @@ def build_index(
             work=work_folder(path, options.encoding),
             store_rows=chosen.runs_network or options.encoding is not None,
             statistics=None if options.statistics is None else Path(options.statistics),
+            empty=empty,
         )
     else:
         arguments = options.of_network()
@@ -246,17 +249,6 @@ def build_index(
         add_rows(writer)
     say_left_out(source, schema, options.say)
     return open_searcher(path)
-
-
-def _cannot_be_empty(model: str) -> EmptyCollectionError:
-    return EmptyCollectionError(
-        "an index of this model cannot be built without documents",
-        facts=[("model", model)],
-        fixes=[
-            Fix.use("use a model of term counts, whose weights follow the documents: {}", model="bm25"),
-            "give at least one document",
-        ],
-    )
 
 
 def _build_mixture(

@@ -131,6 +131,18 @@ def empty_collection() -> EmptyCollectionError:
     )
 
 
+def cannot_be_empty(model: str) -> EmptyCollectionError:
+    """Return the error for an index without documents of a model whose rows depend on those of others."""
+    return EmptyCollectionError(
+        "an index of this model cannot be built without documents",
+        facts=[("model", model)],
+        fixes=[
+            Fix.use("use a model of term counts, whose weights follow the documents: {}", model="bm25"),
+            "give at least one document",
+        ],
+    )
+
+
 @contextmanager
 def collection_named(collection: object) -> Iterator[None]:
     """Name the collection in errors about equal identifiers and about an empty collection, unless they name a file."""

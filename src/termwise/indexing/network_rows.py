@@ -26,8 +26,8 @@ from termwise.index.encoder_description import encoder_description
 from termwise.index.manifest_records import DOCUMENT_FREQUENCIES, IdfRecord
 from termwise.index.spill import RowSpill
 from termwise.index.updater import IndexUpdater
-from termwise.indexing.context import RowSource, pass_documents
-from termwise.indexing.count_rows import TokenCounter
+from termwise.indexing.context import RowSource, cannot_be_empty, pass_documents
+from termwise.indexing.count_rows import TokenCounter, placeholder
 from termwise.indexing.lookup_rows import CompiledTerms, RowSink
 from termwise.indexing.row_statistics import read_row_statistics
 from termwise.models import Lookup, NetworkModel
@@ -57,13 +57,17 @@ def build_network(
     fields: FieldChoice = None,
     store_rows: bool = True,
     statistics: Path | None = None,
+    empty: bool = False,
 ) -> Manifest:
     """Encode documents block by block, and publish the index.
 
     `documents` come with their number, if it is known. `work` is the folder of finished blocks, which is used
     if rows are stored. `statistics` is the file of the collection of which the documents are a part. `fields` are those
     of the texts, if they were chosen; they have weights, all of them 1, if documents are cut into chunks with the other
-    fields in each. An analyzer of queries with another vocabulary than the rows raises `VocabularyMismatchError`.
+    fields in each. An index is `empty` if its only document is a placeholder.
+
+    Raises `VocabularyMismatchError` for an analyzer of queries with another vocabulary than the rows, and
+    `EmptyCollectionError` if an empty index is not possible, because the rows of documents depend on others.
     """
     encoder = open_encoder()
     _check_vocabulary(encoder)
@@ -71,6 +75,10 @@ def build_network(
     field_weights = fields if isinstance(fields, Mapping) else {}
     with work as folder:
         with closing(_row_sink(writer, encoder, model, statistics)) as sink:
+            if empty:
+                if not isinstance(sink, _Unchanged):
+                    raise cannot_be_empty(model.name)
+                unread, store_rows = iter([placeholder(field_weights)]), False
             if store_rows:
                 blocks = encoded_blocks(unread, encoder, folder, length=length, progress=writer.progress)
             else:
@@ -99,6 +107,7 @@ def build_network(
             attachments=spec.files
             if sink.frequencies is None
             else {**spec.files, DOCUMENT_FREQUENCIES: sink.frequencies.astype("<u4").tobytes()},
+            empty=empty,
         )
 
 

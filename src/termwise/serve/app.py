@@ -150,7 +150,7 @@ def check_service(folders: Sequence[str], settings: ServiceSettings) -> None:
     TermwiseError
         If an index or the file of keys cannot be read.
     """
-    ServedIndexes(folders, relevance=settings.relevance)
+    ServedIndexes(folders, relevance=settings.relevance, create_in=settings.create_in)
     Access(settings.keys)
 
 

@@ -7,12 +7,12 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, final
 
 from termwise.budget import limited
-from termwise.errors import ParameterError, TermwiseError
+from termwise.errors import IndexExistsError, ParameterError, TermwiseError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.index import Index
@@ -22,10 +22,13 @@ from termwise.search.mixture_folder import NAME as MIXTURE
 from termwise.search.mixture_folder import is_mixture
 from termwise.search.opening import open_searcher
 from termwise.serve.answers import IndexAnswer, SearchedIndex
-from termwise.serve.errors import UnknownIndexError
+from termwise.serve.errors import TooLargeError, UnknownIndexError
 
 NAME = re.compile("[a-z0-9][a-z0-9._-]{0,63}")
 """Names of indexes, as in addresses."""
+
+MOST_INDEXES = 1000
+"""Indexes of a service that creates some."""
 
 logger = logging.getLogger("termwise.serve")
 
@@ -227,19 +230,29 @@ class ServedIndexes:
         See `ServedIndex`.
     relevance : sequence of str, optional
         ``NAME=FILE`` for the index of this name, or ``FILE`` for the only index; see `ServedIndex`.
+    create_in : Path, optional
+        Folder of indexes that are created. Those that it has, as ``NAME.tw``, are served too, also if another process
+        has created them since.
 
     Raises
     ------
     ParameterError
-        If a name occurs twice, or cannot be part of an address, or a relevance file is for no index.
+        If a name occurs twice, or cannot be part of an address, a relevance file is for no index, or there is no folder
+        to create indexes in.
     TermwiseError
         If a folder is not an index, or is damaged.
     """
 
     def __init__(
-        self, folders: Sequence[str], *, refresh_interval: float = 0.0, relevance: Sequence[str] = ()
+        self,
+        folders: Sequence[str],
+        *,
+        refresh_interval: float = 0.0,
+        relevance: Sequence[str] = (),
+        create_in: Path | None = None,
     ) -> None:
         self._indexes: dict[str, ServedIndex] = {}
+        self._interval, self._create_in, self._lock = refresh_interval, create_in, threading.RLock()
         files = _relevance_files(relevance, [named_folder(given)[0] for given in folders])
         for given in folders:
             name, path = named_folder(given)
@@ -253,17 +266,95 @@ class ServedIndexes:
                 name, path, refresh_interval=refresh_interval, relevance=files.get(name)
             )
 
+        if create_in is not None and not create_in.is_dir():
+            raise ParameterError(
+                "the folder for new indexes does not exist",
+                facts=[("folder", create_in)],
+                fixes=["make it, writable for the service only"],
+            )
+        for name in self._created():
+            self._add(name)
+
     def __iter__(self) -> Iterator[ServedIndex]:
-        return iter(self._indexes.values())
+        for name in self._created():
+            if name not in self._indexes and name in self:
+                logger.info("the index %s is served", name)
+        return iter([*self._indexes.values()])
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return isinstance(name, str) and self[name] is not None
+        except TermwiseError:
+            return False
 
     def __getitem__(self, name: str) -> ServedIndex:
-        try:
-            return self._indexes[name]
-        except KeyError:
+        found = self._indexes.get(name)
+        if found is None and self._create_in is not None and NAME.fullmatch(name):
+            if _is_built(self._folder(name)):
+                self._add(name)
+            found = self._indexes.get(name)
+        if found is None:
             raise UnknownIndexError(
                 "the service has no such index",
                 facts=[("index", name), ("known", ", ".join(self._indexes))],
-            ) from None
+            )
+        return found
+
+    def create(self, name: str, build: Callable[[Path], object]) -> ServedIndex:
+        """Create an index by a function that builds it in a folder, and serve it.
+
+        Raises
+        ------
+        ParameterError
+            If the service creates no indexes, or the name cannot be part of an address.
+        IndexExistsError
+            If the service has an index of this name.
+        TooLargeError
+            If the service has too many indexes.
+        TermwiseError
+            If the index cannot be built.
+        """
+        if self._create_in is None:
+            raise ParameterError(
+                "this service creates no indexes",
+                fixes=["start it with a folder for them: termwise serve INDEX --create-in DIR"],
+            )
+        if not NAME.fullmatch(name):
+            raise ParameterError(
+                "the name of a served index has small letters, digits, and the signs . _ - inside",
+                facts=[("name", name)],
+            )
+        with self._lock:
+            if name in self:
+                raise IndexExistsError("the index exists already", facts=[("index", name)])
+            if len([*self]) >= MOST_INDEXES:
+                raise TooLargeError("the service has too many indexes", facts=[("most", MOST_INDEXES)])
+            build(self._folder(name))
+            return self._add(name)
+
+    def _created(self) -> list[str]:
+        """Return the names of the indexes in the folder for new ones."""
+        if self._create_in is None:
+            return []
+        names = (each.name.removesuffix(".tw") for each in self._create_in.glob("*.tw"))
+        return sorted(name for name in names if NAME.fullmatch(name) and _is_built(self._folder(name)))
+
+    def _folder(self, name: str) -> Path:
+        assert self._create_in is not None, "a folder for new indexes is given"
+        return self._create_in / f"{name}.tw"
+
+    def _add(self, name: str) -> ServedIndex:
+        """Serve an index of the folder for new ones, unless its name is that of a served one."""
+        with self._lock:
+            if name not in self._indexes:
+                served = ServedIndex(name, self._folder(name), refresh_interval=self._interval)
+                served.warm_up()
+                self._indexes[name] = served
+            return self._indexes[name]
+
+
+def _is_built(folder: Path) -> bool:
+    return (folder / INDEX).is_file() or is_mixture(folder)
 
 
 def _relevance_files(given: Sequence[str], names: Sequence[str]) -> dict[str, Path]:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 from termwise.errors import DeadlineError, StorageError
@@ -51,6 +52,7 @@ class Service:
             folders,
             refresh_interval=self.settings.refresh_interval,
             relevance=self.settings.relevance,
+            create_in=self.settings.create_in,
         )
         for served in self.indexes:
             served.warm_up()
@@ -60,15 +62,10 @@ class Service:
         self.answers = ByteBudget(self.settings.max_answers)
         self.bodies = ByteBudget(max(self.settings.max_bodies, self.settings.max_body))
         self.body_pace, self.refusal_pace = Pace(BODY_RATE, BODY_BURST), Pace(REFUSAL_RATE, REFUSAL_BURST)
-        self._slow = asyncio.Lock()
+        self._slow, self._creating = asyncio.Lock(), asyncio.Lock()
         self.on_merge: Callable[[str, bool], object] = lambda name, failed: None
         """Called after each commit, with the name of the index, and whether its segments could not be merged."""
-        self._changes = {
-            served.name: ChangeQueue(
-                served.path, self.settings.write_timeout, partial(self._merged, served.name)
-            )
-            for served in self.indexes
-        }
+        self._changes: dict[str, ChangeQueue] = {}
 
     async def change(
         self, served: ServedIndex, changes: Sequence[Change], *, refresh: bool = False
@@ -97,7 +94,7 @@ class Service:
             raise ForbiddenError("this service allows no changes")
         if not await asyncio.to_thread(served.follow):  # what is in its place would take the changes
             raise StorageError("the index cannot be read", facts=[("index", served.name)])
-        future = self._changes[served.name].submit(changes)
+        future = self._queue(served).submit(changes)
         try:
             outcomes = await asyncio.wait_for(
                 asyncio.shield(asyncio.wrap_future(future)), 2 * self.settings.write_timeout
@@ -107,6 +104,26 @@ class Service:
         if refresh and self.settings.refresh_interval:
             await asyncio.sleep(self.settings.refresh_interval)
         return outcomes
+
+    async def create(self, name: str, build: Callable[[Path], object]) -> None:
+        """Create an index by a function that builds it in a folder; see `ServedIndexes.create` for the errors.
+
+        Raises
+        ------
+        ForbiddenError
+            If the service allows no changes.
+        """
+        if self.settings.read_only:
+            raise ForbiddenError("this service allows no changes")
+        async with self._creating:
+            await asyncio.to_thread(self.indexes.create, name, build)
+
+    def _queue(self, served: ServedIndex) -> ChangeQueue:
+        """Return the waiting changes of an index."""
+        if served.name not in self._changes:
+            merged = partial(self._merged, served.name)
+            self._changes[served.name] = ChangeQueue(served.path, self.settings.write_timeout, merged)
+        return self._changes[served.name]
 
     def _merged(self, name: str, failed: bool) -> None:
         self.on_merge(name, failed)

@@ -51,6 +51,8 @@ class ServiceSettings:
     relevance : tuple of str
         Relevance files of searches that give none, ``NAME=FILE`` or, with one index, ``FILE``. A file is read again
         when it changes.
+    create_in : Path or None
+        Folder in which requests create indexes; those that it has are served too. Without it, none can be created.
     max_body : int
         Bytes of the body of a request.
     max_search_body : int
@@ -99,6 +101,7 @@ class ServiceSettings:
     write_timeout: float = 60.0
     refresh_interval: float = 0.0
     relevance: tuple[str, ...] = ()
+    create_in: Path | None = None
     max_body: int = 16 << 20
     max_search_body: int = 2 << 20
     max_bodies: int = 64 << 20

@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import termwise
 from termwise import Document
+from termwise.attributes import Schema
 from termwise.errors import (
     CorruptIndexError,
     IndexLockedError,
@@ -448,3 +449,31 @@ def test_documents_in_chunks(tmp_path: Path) -> None:
     ]
     assert set(mixture.rank("zip", k=5).doc_ids) == {"a", "c"}
     assert verify(tmp_path / "m") == []
+
+
+def test_an_empty_mixture_is_filled(tmp_path: Path) -> None:
+    texts = {"a": "green tea from japan", "b": "a red pot of clay", "c": "coffee beans, roasted"}
+    added = [Document(name, text, {"price": len(text)}) for name, text in texts.items()]
+    options: dict[str, Any] = {
+        "model": "instant",
+        "attributes": Schema({"price": "integer"}),
+        "store_text": True,
+    }
+    searcher = termwise.build_index([], tmp_path / "i", **options)
+    assert (searcher.documents, len(searcher.parts)) == (0, 2)
+    assert searcher.search(Search("tea")).reasons() == ["the index has no documents"]
+    assert verify(tmp_path / "i") == []
+    fresh = termwise.build_index(added, tmp_path / "new", **options)
+    for merge in (False, True):
+        with termwise.open_writer(tmp_path / "i") as writer:
+            writer.add(added)
+            if merge:
+                writer.merge()
+        searcher = searcher.refresh()
+        for query in ("tea", "clay pots", "coffee from japan", "unknown"):
+            search = Search(query, filter="price < 100", fuzzy=True)
+            assert searcher.search(search).ranking == fresh.search(search).ranking
+    with termwise.open_writer(tmp_path / "i") as writer:
+        writer.delete(texts)
+        writer.merge()
+    assert (searcher.refresh().documents, verify(tmp_path / "i")) == (0, [])

@@ -19,7 +19,7 @@ from termwise.errors import EmptyCollectionError, StorageError
 from termwise.fusion import mix_indexes
 from termwise.index import Index, Manifest, verify
 from termwise.index.updater import IndexUpdater
-from termwise.indexing.model_choice import model_of
+from termwise.indexing.model_choice import chosen_model, model_of
 from termwise.indexing.reweighing import Reweighing, has_drifted
 from termwise.models import BM25, CountModel, QueryLikelihoodDirichlet, QueryLikelihoodJM
 from termwise.search import Relevance, Search, Searcher
@@ -283,7 +283,7 @@ def test_an_empty_index_is_filled(tmp_path: Path) -> None:
     )
     with pytest.raises(EmptyCollectionError, match="check the path"):
         termwise.build_index(iter(()), tmp_path / "none")
-    for model in ("lookup", "best", BM25(variant="atire")):
+    for model in (chosen_model("lookup", {"form": "terms"}), BM25(variant="atire")):
         with pytest.raises(EmptyCollectionError, match="without documents"):
             termwise.build_index([], tmp_path / "none", model=model)
     assert not (tmp_path / "none").exists()

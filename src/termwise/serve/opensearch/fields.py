@@ -27,7 +27,7 @@ _TYPES: dict[str, dict[str, Any]] = {
 }
 
 
-_SAME: dict[str, tuple[str, ...]] = {
+SAME_TYPES: dict[str, tuple[str, ...]] = {
     "keyword": ("keyword",),
     "keywords": ("keyword",),
     "boolean": ("boolean",),
@@ -144,7 +144,7 @@ class Fields:
     def check_mapping(self, body: object) -> None:
         """Check that a mapping agrees with the fields of the index."""
         given = known_keys(body, "a mapping", ("properties",))
-        for name, value in _flat(record(given.get("properties", {}), "properties")):
+        for name, value in flat_properties(record(given.get("properties", {}), "properties")):
             keys = known_keys(value, f"the field {name}", ("type", "fields"))
             kind = text(keys.get("type"), f"type of {name}")
             if name not in self.schema and name not in self._text_names:
@@ -156,7 +156,7 @@ class Fields:
                 )
             known = [
                 *(["text"] if name in self._text_names else []),
-                *_SAME.get(self.schema.get(name, ""), ()),
+                *SAME_TYPES.get(self.schema.get(name, ""), ()),
             ]
             if kind not in known:
                 raise UnsupportedError.of(f"for the field {name}, the type", kind, known)
@@ -177,14 +177,14 @@ class Fields:
         return found
 
 
-def _flat(properties: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+def flat_properties(properties: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the fields of a mapping, those of objects with dots in their names."""
     for name, value in properties.items():
         if isinstance(value, dict) and "properties" in value:
             if before.count(".") > MOST_LEVELS:
                 raise ServiceError("a mapping has too many levels", facts=[("most", MOST_LEVELS)])
             known_keys(value, f"the object {name}", ("properties",))
-            yield from _flat(record(value["properties"], "properties"), f"{before}{name}.")
+            yield from flat_properties(record(value["properties"], "properties"), f"{before}{name}.")
         else:
             yield f"{before}{name}", value
 

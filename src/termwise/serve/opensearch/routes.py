@@ -15,6 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import Scope
 
+from termwise import errors
 from termwise._version import __version__
 from termwise.budget import spend
 from termwise.display.safe_text import legible
@@ -39,9 +40,10 @@ from termwise.serve.errors import (
     log_failure,
     status_of,
 )
-from termwise.serve.indexes import ServedIndex
+from termwise.serve.indexes import ServedIndex, ServedIndexes
 from termwise.serve.keys import Needed
 from termwise.serve.opensearch.analysis import analyze
+from termwise.serve.opensearch.creation import NewIndex
 from termwise.serve.opensearch.documents import by_index, new_id, outcome_answer, put, read_bulk, update
 from termwise.serve.opensearch.errors import IndexExistsError, UnsupportedError, cause_of, opensearch_error
 from termwise.serve.opensearch.fields import SOURCE_PARAMETERS, Fields, SourceFilter
@@ -80,14 +82,13 @@ COSMETIC = frozenset(
 
 def opensearch_routes(service: Service) -> list[Route]:
     """Return the routes; they come after those of the service's own API, and of the page for browsers."""
-    names = frozenset(served.name for served in service.indexes)
     routes: list[Route] = []
     for name, methods, paths, role, handler in _TABLE:
         endpoint = _endpoint(service, role, handler)
         for path in paths.split():
             given: dict[str, Any] = {"methods": methods.split(), "name": f"opensearch_{name}"}
             routes.append(
-                _OfIndex(path, endpoint, **given, indexes=names)
+                _OfIndex(path, endpoint, **given, indexes=service.indexes)
                 if path == "/{index}"
                 else WholeRoute(path, endpoint, **given)
             )
@@ -97,7 +98,7 @@ def opensearch_routes(service: Service) -> list[Route]:
 class _OfIndex(WholeRoute):
     """Route of the address of an index, so that other addresses stay unknown."""
 
-    def __init__(self, *args: Any, indexes: Collection[str], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, indexes: ServedIndexes, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._indexes = indexes
 
@@ -478,13 +479,22 @@ async def _aliases(service: Service, request: Request) -> Response:
 
 
 async def _create_index(service: Service, request: Request) -> Response:
+    """Create an index without documents, in the folder that the service has for it."""
+    _check_parameters(
+        request, "timeout", "master_timeout", "cluster_manager_timeout", "wait_for_active_shards"
+    )
     name = request.path_params["index"]
+    if name in service.indexes:
+        raise IndexExistsError("the index exists already", facts=[("index", name)])
+    if service.settings.create_in is None:
+        fix = "build it and serve it, or start the service with a folder for new indexes"
+        raise UnsupportedError.of("the creation of the index", name, fix=fix)
+    new = NewIndex.of(await _body(service, request))
     try:
-        service.indexes[name]
-    except UnknownIndexError:
-        fix = "build it first, and serve it"
-        raise UnsupportedError.of("the creation of the index", name, fix=fix) from None
-    raise IndexExistsError("the index exists already", facts=[("index", name)])
+        await service.create(name, new.build)
+    except errors.IndexExistsError:
+        raise IndexExistsError("the index exists already", facts=[("index", name)]) from None
+    return JsonAnswer({"acknowledged": True, "shards_acknowledged": True, "index": name})
 
 
 COLUMNS: tuple[str, ...] = (
@@ -598,7 +608,7 @@ _TABLE: tuple[tuple[str, str, str, Needed, Handler], ...] = (
     ),
     ("cat_indices", "GET", "/_cat/indices /_cat/indices/{index}", "search", _cat_indices),
     ("describe", "GET", "/{index}", "search", partial(_mapping, aliases={}, settings={})),
-    ("create_index", "PUT", "/{index}", "search", _create_index),
+    ("create_index", "PUT", "/{index}", "write", _create_index),
     (
         "unsupported",
         "GET POST PUT DELETE",

@@ -1,0 +1,154 @@
+"""Indexes that a request creates: the mapping and the settings of a body as a build without documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from termwise.attributes import Schema
+from termwise.attributes.field_types import FieldType
+from termwise.fast_dataclass import dataclass
+from termwise.serve.errors import ServiceError
+from termwise.serve.opensearch.errors import UnsupportedError
+from termwise.serve.opensearch.fields import SAME_TYPES, flat_properties
+from termwise.serve.opensearch.json_checks import known_keys, only_default, record, single, text
+
+MODELS = ("bm25", "jm", "dirichlet", "ml", "instant", "best", "best-large", "lookup")
+"""Models of indexes that a request creates; an index of each can be empty."""
+
+WITH_ANALYZER = MODELS[:4]
+"""Those that take an analyzer."""
+
+MOST_FIELDS = 1000
+"""Fields of a mapping, as in OpenSearch."""
+
+ANALYZER = "analysis.analyzer.default.type"
+
+WITHOUT_EFFECT = ("number_of_shards", "number_of_replicas", "refresh_interval", "auto_expand_replicas")
+"""Settings that change no result of one index on one machine; they are ignored."""
+
+_TYPES: dict[str, FieldType] = {
+    given: kind for kind in ("keyword", "boolean", "integer", "float", "date") for given in SAME_TYPES[kind]
+}
+
+
+@dataclass(frozen=True)
+class NewIndex:
+    """An index to create.
+
+    Attributes
+    ----------
+    fields : tuple of str
+        Texts, which the index keeps apart.
+    schema : Schema
+        Attributes.
+    model : str
+    analyzer : str or None
+    """
+
+    fields: tuple[str, ...]
+    schema: Schema
+    model: str
+    analyzer: str | None
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> NewIndex:
+        """Read the body of a request that creates an index.
+
+        Raises
+        ------
+        UnsupportedError
+            If a part is not supported.
+        ServiceError
+            If a part is not as expected, or no field is a text.
+        """
+        given = known_keys(body, "an index", ("mappings", "settings", "aliases"))
+        if record(given.get("aliases", {}), "aliases"):
+            raise UnsupportedError.of(
+                "for a new index, the key", "aliases", fix="serve the folder under several names"
+            )
+        settings = _settings(record(given.get("settings", {}), "settings"))
+        mapping = known_keys(given.get("mappings", {}), "a mapping", ("properties", "dynamic"))
+        only_default(mapping, "a mapping", dynamic=True)
+        fields: list[str] = []
+        types: dict[str, FieldType] = {}
+        analyzers = {settings[ANALYZER]: ANALYZER} if ANALYZER in settings else {}
+        properties = list(flat_properties(record(mapping.get("properties", {}), "properties")))
+        if len(properties) > MOST_FIELDS:
+            raise ServiceError("a mapping has too many fields", facts=[("most", MOST_FIELDS)])
+        for name, value in properties:
+            if text(record(value, f"the field {name}").get("type"), f"type of {name}") == "text":
+                fields.append(name)
+                keys = known_keys(value, f"the text {name}", ("type", "fields", "analyzer"))
+                if "analyzer" in keys:
+                    analyzers[text(keys["analyzer"], f"analyzer of {name}")] = name
+                if keys.get("fields"):
+                    inner, keyword = single(keys["fields"], f"fields of {name}")
+                    if inner != "keyword" or _attribute(f"{name}.{inner}", keyword) != "keyword":
+                        raise UnsupportedError.of(f"for the text {name}, the field", inner, ["keyword"])
+                    types[name] = "keyword"
+            else:
+                types[name] = _attribute(name, value)
+        if not fields:
+            raise ServiceError(
+                "an index needs a text",
+                fixes=['name one in the mapping: {"mappings": {"properties": {"title": {"type": "text"}}}}'],
+            )
+        if len(analyzers) > 1:
+            raise UnsupportedError.of(
+                "for an index, several analyzers", ", ".join(analyzers), fix="an index has one for all texts"
+            )
+        model = settings.get("termwise.model", MODELS[0])
+        if model not in MODELS:
+            raise UnsupportedError.of("termwise.model", model, MODELS)
+        analyzer = next(iter(analyzers), "standard" if model in WITH_ANALYZER else None)
+        if analyzer is not None and model not in WITH_ANALYZER:
+            raise UnsupportedError.of(f"for the model {model}, the analyzer", analyzer)
+        return cls(tuple(fields), Schema(types), model, analyzer)
+
+    def build(self, path: Path) -> None:
+        """Build the index without documents; see `build_index` for the errors."""
+        from termwise.indexing import build_index
+
+        build_index(
+            [],
+            path,
+            model=self.model,
+            analyzer=self.analyzer,
+            fields=dict.fromkeys(self.fields, 1),
+            attributes=self.schema,
+            store_text=True,
+        )
+
+
+def _attribute(name: str, value: object) -> FieldType:
+    keys = known_keys(value, f"the field {name}", ("type", "ignore_above"))
+    kind = text(keys.get("type"), f"type of {name}")
+    if kind not in _TYPES:
+        raise UnsupportedError.of(f"for the field {name}, the type", kind, ["text", *_TYPES])
+    if "ignore_above" in keys and kind != "keyword":
+        raise UnsupportedError.of(f"for the field {name}, the key", "ignore_above")
+    return _TYPES[kind]
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings that count, with dots in their names."""
+    found: dict[str, str] = {}
+    for name, value in _dotted(given):
+        name = name.removeprefix("index.")
+        if name in (ANALYZER, "termwise.model"):
+            found[name] = text(value, name)
+        elif name not in WITHOUT_EFFECT:
+            raise UnsupportedError.of("the setting", name, [ANALYZER, "termwise.model", *WITHOUT_EFFECT])
+    return found
+
+
+def _dotted(given: Mapping[str, Any], before: str = "", level: int = 0) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for name, value in given.items():
+        if isinstance(value, dict) and value and level < 10:
+            found += _dotted(value, f"{before}{name}.", level + 1)
+        else:
+            found.append((f"{before}{name}", value))
+    return found

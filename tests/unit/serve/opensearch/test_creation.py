@@ -1,0 +1,202 @@
+"""Indexes that requests create."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+from tests.unit.serve.conftest import TEAS, running, served
+
+import termwise
+from termwise.attributes import Schema
+from termwise.errors import ParameterError
+from termwise.serve import KeyFile, ServiceSettings
+
+MAPPING = {
+    "properties": {
+        "title": {"type": "text", "fields": {"keyword": {"type": "keyword", "ignore_above": 256}}},
+        "description": {"type": "text"},
+        "price": {"type": "double"},
+        "stock": {"type": "integer"},
+        "added": {"type": "date"},
+        "sold": {"type": "boolean"},
+        "maker": {"properties": {"name": {"type": "keyword"}}},
+    }
+}
+LAMP = {
+    "title": "Desk lamp",
+    "description": "lamps for the desk, of brass",
+    "price": 12.5,
+    "stock": 3,
+    "added": "2024-01-31",
+    "sold": False,
+    "maker": {"name": "Bo"},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "new"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def client(shop: Path, folder: Path) -> Iterator[TestClient]:
+    with served([str(shop)], ServiceSettings(threads=2, create_in=folder)) as client:
+        yield client
+
+
+def found(client: TestClient, index: str, query: object) -> list[str]:
+    answer = client.post(f"/{index}/_search", json={"query": query})
+    assert answer.status_code == 200, answer.text
+    return [hit["_id"] for hit in answer.json()["hits"]["hits"]]
+
+
+def test_an_index_is_created_filled_and_searched(client: TestClient, folder: Path) -> None:
+    answer = client.put("/lamps", json={"mappings": MAPPING, "settings": {"index": {"number_of_shards": 1}}})
+    assert answer.json() == {"acknowledged": True, "shards_acknowledged": True, "index": "lamps"}
+    index = termwise.open(folder / "lamps.tw").index
+    assert index.schema == Schema(
+        {
+            "title": "keyword", "price": "float", "stock": "integer", "added": "date", "sold": "boolean",
+            "maker.name": "keyword",
+        }
+    )  # fmt: skip
+    assert dict(index.manifest.field_weights) == {"title": 1, "description": 1}
+    assert index.manifest.encoder.analyzer.name == "standard"
+    assert client.head("/lamps").status_code == 200
+    assert found(client, "lamps", {"match_all": {}}) == []
+    assert client.put("/lamps/_doc/l1", json=LAMP).status_code == 201
+    assert (
+        client.put("/lamps/_doc/l2", json={"title": "Floor lamp", "price": 80, "colour": "red"}).status_code
+        == 201
+    )
+    assert client.get("/lamps/_doc/l1").json()["_source"] == {"id": "l1", **LAMP, "added": "2024-01-31T00:00:00Z"}
+    assert set(found(client, "lamps", {"multi_match": {"query": "lamp"}})) == {"l1", "l2"}
+    assert found(client, "lamps", {"multi_match": {"query": "lamps"}}) == ["l1"]  # no stems
+    assert found(client, "lamps", {"term": {"title.keyword": "Floor lamp"}}) == ["l2"]
+    assert found(client, "lamps", {"range": {"added": {"lt": "2025-01-01"}}}) == ["l1"]
+    assert found(client, "lamps", {"term": {"colour": "red"}}) == ["l2"]
+    names = [each["index"] for each in client.get("/v1/indexes").json()["indexes"]]
+    assert names == ["shop", "lamps"]
+    answer = client.put("/lamps", json={"mappings": MAPPING})
+    assert (answer.status_code, answer.json()["error"]["type"]) == (400, "resource_already_exists_exception")
+
+
+@pytest.mark.parametrize(
+    ("settings", "word", "analyzer"),
+    [
+        ({"analysis": {"analyzer": {"default": {"type": "english"}}}}, "lamps", "english"),
+        ({"index": {"analysis.analyzer.default.type": "german"}}, "Lampen", "german"),
+        ({"termwise.model": "jm"}, "lamp", "standard"),
+        ({"termwise": {"model": "instant"}}, "lights", "english"),
+    ],
+)
+def test_settings_choose_model_and_analyzer(
+    client: TestClient, folder: Path, settings: object, word: str, analyzer: str
+) -> None:
+    mapping = {"properties": {"name": {"type": "text"}}}
+    assert client.put("/a", json={"mappings": mapping, "settings": settings}).status_code == 200
+    text = {"german": "eine Lampe"}.get(analyzer, "one lamp")
+    assert client.put("/a/_doc/1", json={"name": text}).status_code == 201
+    assert found(client, "a", {"match": {"name": word}}) == ["1"]
+    part = termwise.open(folder / "a.tw").parts[0].index
+    assert part.manifest.encoder.analyzer.name == analyzer
+
+
+def test_created_indexes_are_served_again_and_by_other_processes(
+    client: TestClient, shop: Path, folder: Path
+) -> None:
+    with served([str(shop)], ServiceSettings(threads=2, create_in=folder)) as other:
+        body = {"mappings": {"properties": {"name": {"type": "text"}}}}
+        assert client.put("/a", json=body).status_code == 200
+        line = '{"index": {"_id": "1"}}\n{"name": "one lamp"}\n'
+        headers = {"content-type": "application/x-ndjson"}
+        assert other.post("/a/_bulk", content=line, headers=headers).json()["errors"] is False
+        assert found(client, "a", {"match": {"name": "lamp"}}) == ["1"]
+        assert client.put("/b", json=body).status_code == 200
+        assert {line.split()[2] for line in other.get("/_cat/indices").text.splitlines()} == {
+            "shop",
+            "a",
+            "b",
+        }
+        assert other.put("/b", json=body).status_code == 400
+    with served([str(shop)], ServiceSettings(threads=2, create_in=folder)) as again:
+        assert found(again, "a", {"match": {"name": "lamp"}}) == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({}, "needs a text"),
+        ({"mappings": {"properties": {"price": {"type": "long"}}}}, "needs a text"),
+        ({"mapping": {}}, "[mapping]"),
+        ({"aliases": {"b": {}}}, "[aliases]"),
+        ({"mappings": {"dynamic": "strict", "properties": {}}}, "dynamic"),
+        ({"mappings": {"properties": {"title": {}}}}, "type of title"),
+        ({"mappings": {"properties": {"title": "text"}}}, "the field title is an object"),
+        ({"mappings": {"properties": {"place": {"type": "geo_point"}}}}, "[geo_point]"),
+        ({"mappings": {"properties": {"added": {"type": "date", "format": "yyyy"}}}}, "[format]"),
+        ({"mappings": {"properties": {"title": {"type": "text", "boost": 2}}}}, "[boost]"),
+        ({"mappings": {"properties": {"title": {"type": "text", "fields": {"raw": {"type": "keyword"}}}}}}, "[raw]"),
+        ({"mappings": {"properties": {"a": {"type": "text", "analyzer": "english"},
+                                      "b": {"type": "text", "analyzer": "german"}}}}, "several analyzers"),
+        ({"mappings": {"properties": {"a": {"type": "text", "analyzer": "englisch"}}}}, "englisch"),
+        ({"mappings": {"properties": {"a": {"type": "text"}}}, "settings": {"analysis": {"filter": {"x": 1}}}},
+         "[analysis.filter.x]"),
+        ({"mappings": {"properties": {"a": {"type": "text"}}}, "settings": {"termwise.model": "/etc"}}, "[/etc]"),
+        ({"mappings": {"properties": {"a": {"type": "text", "analyzer": "german"}}},
+          "settings": {"termwise.model": "instant"}}, "[german]"),
+        ({"mappings": {"properties": {f"f{n}": {"type": "text"} for n in range(1001)}}}, "too many fields"),
+    ],
+)  # fmt: skip
+def test_what_an_index_cannot_have_is_refused_by_name(
+    client: TestClient, folder: Path, body: object, words: str
+) -> None:
+    answer = client.put("/a", json=body)
+    assert answer.status_code == 400, answer.text
+    assert words in answer.json()["error"]["reason"]
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["_a", "A", "a b", "..", ".a", "-a", "a" * 65, "a%2Fb", "%2e%2e", "ä"])
+def test_bad_names_create_nothing(client: TestClient, folder: Path, name: str) -> None:
+    body = {"mappings": {"properties": {"a": {"type": "text"}}}}
+    assert 400 <= client.put(f"/{name}", json=body).status_code < 500
+    assert list(folder.iterdir()) == []
+    assert [each.name for each in folder.parent.iterdir() if each.name not in ("new", "shop.tw")] == []
+
+
+def test_who_may_create_indexes(shop: Path, folder: Path, tmp_path: Path) -> None:
+    body = {"mappings": {"properties": {"a": {"type": "text"}}}}
+    file = KeyFile(tmp_path / "keys.json")
+    keys = {role: {"authorization": f"Bearer {file.create(role)}"} for role in ("search", "write")}
+    settings = ServiceSettings(threads=2, create_in=folder, keys=tmp_path / "keys.json")
+    with served([str(shop)], settings) as client:
+        statuses = [
+            client.put("/a", json=body, headers=headers).status_code for headers in ({}, *keys.values())
+        ]
+        assert statuses == [401, 403, 200]
+    with served([str(shop)], ServiceSettings(threads=2, create_in=folder, read_only=True)) as client:
+        assert client.put("/b", json=body).status_code == 403
+    with served([str(shop)]) as client:
+        answer = client.put("/b", json=body)
+        assert answer.status_code == 400
+        assert "[b] is not supported" in answer.json()["error"]["reason"]
+    with pytest.raises(ParameterError, match="does not exist"):
+        served([str(shop)], ServiceSettings(create_in=tmp_path / "none"))
+
+
+def test_the_command(folder: Path, tmp_path: Path) -> None:
+    import httpx
+
+    termwise.build_index(TEAS[:1], tmp_path / "s.tw")
+    with running(tmp_path / "s.tw", "--create-in", folder) as service:
+        body = {"mappings": {"properties": {"name": {"type": "text"}}}}
+        answer: Any = httpx.put(f"http://localhost:{service.port}/a", json=body)
+        assert answer.json()["acknowledged"] is True
+    assert (folder / "a.tw" / "manifest.json").is_file()
