@@ -18,6 +18,21 @@ from datetime import UTC, date, datetime, timedelta
 DAY = 86_400_000_000
 """Microseconds of a day."""
 
+UNITS: dict[str, float] = {
+    "millisecond": 1000,
+    "second": DAY // 86_400,
+    "minute": DAY // 1440,
+    "hour": DAY // 24,
+    "day": DAY,
+    "week": 7 * DAY,
+    "month": 365.25 / 12 * DAY,
+    "year": 365.25 * DAY,
+}
+"""Microseconds of units of time; those of a month and a year are means."""
+
+LETTERS = {"ms": "millisecond", "s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week"}
+"""Units of the same length everywhere, as in ``30d``."""
+
 EARLIEST = -62_135_596_800_000_000
 """The first microsecond of the year 1."""
 
@@ -35,7 +50,6 @@ _ISO = re.compile(
 )
 _LEAP_SECOND = re.compile(r"(?<=:[0-9]{2}):60(\.[0-9]+)?")
 _RELATIVE = re.compile(r"now((?:[+-][0-9]{1,6}[smhdwMy])*)")
-_STEPS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def parse_date(text: str) -> tuple[int, int] | None:
@@ -89,8 +103,8 @@ def relative_date(text: str) -> int | None:
     for sign, count, unit in re.findall(r"([+-])([0-9]+)([a-zA-Z])", match[1]):
         number = int(f"{sign}{count}")
         try:
-            if unit in _STEPS:
-                moment += timedelta(**{_STEPS[unit]: number})
+            if unit in LETTERS:
+                moment += number * UNITS[LETTERS[unit]] * _MICROSECOND
             else:
                 year, month = divmod(
                     moment.year * 12 + moment.month - 1 + number * (12 if unit == "y" else 1), 12

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import numpy.typing as npt
 
-from termwise.attributes.dates import DAY, iso, parse_date
+from termwise.attributes.dates import DAY, UNITS, iso, parse_date
 from termwise.attributes.field_types import FieldType
 from termwise.attributes.schema import Schema
 from termwise.budget import spend
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from termwise.engine.boost_biases import BoostBiases
 
 MINUTE = DAY // 1440
-"""Microseconds of a minute."""
+"""Microseconds of a minute; the least unit of a half-life."""
 
 MOST_WEIGHT = 1e6
 """Largest weight of a boost, and the smallest one with a minus sign."""
@@ -53,16 +53,6 @@ _TYPES: dict[str, tuple[FieldType, ...]] = {
 """Types of the attributes that each shape is computed from."""
 
 _PERIOD = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(minute|hour|day|week|month|year)s?\s*")
-
-_UNITS = {
-    "minute": MINUTE,
-    "hour": DAY / 24,
-    "day": DAY,
-    "week": 7 * DAY,
-    "month": 365.25 / 12 * DAY,
-    "year": 365.25 * DAY,
-}
-"""Microseconds of the units of a half-life."""
 
 
 @final
@@ -191,7 +181,7 @@ class Boost:
 
 def _microseconds(period: object) -> float | None:
     match = _PERIOD.fullmatch(period) if isinstance(period, str) else None
-    number = 0.0 if match is None else float(match[1]) * _UNITS[match[2]]
+    number = 0.0 if match is None else float(match[1]) * UNITS[match[2]]
     return number if 0 < number < np.inf else None
 
 

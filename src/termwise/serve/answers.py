@@ -21,10 +21,11 @@ class Excerpt(TypedDict):
 
 
 class PartScore(TypedDict):
-    """Rank and score of a document in one index of a fused search."""
+    """Rank and score of a document in one index of a fused search, with the explanation if it was requested."""
 
     rank: int
     score: float
+    explanation: NotRequired[ExplanationAnswer]
 
 
 class SourceWordAnswer(TypedDict):
@@ -205,6 +206,7 @@ class FusedSearchAnswer(TypedDict):
     indexes: list[SearchedIndex]
     normalisation: str
     hits: list[HitAnswer]
+    unknown_pins: NotRequired[list[str]]
     total: NotRequired[int]
     facets: NotRequired[dict[str, list[FacetValue]]]
     did_you_mean: NotRequired[list[dict[str, Any]]]

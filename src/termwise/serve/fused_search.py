@@ -4,24 +4,41 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from termwise.attributes import Schema
 from termwise.attributes.field_types import FieldType
 from termwise.budget import spend
-from termwise.engine.result_order import SCORE, ResultOrder
-from termwise.errors import ParameterError
+from termwise.engine.result_order import (
+    ID,
+    POSITION,
+    SCORE,
+    ResultOrder,
+    first_of_each_value,
+    in_order,
+    written_key,
+)
+from termwise.errors import ParameterError, UnknownIdError
 from termwise.filters import ValueCount
+from termwise.fixes import Fix
 from termwise.fusion import fuse, reciprocal_rank_fusion
 from termwise.records import AttributeValue, Ranking, Run, ScoredDoc
 from termwise.search import Results, Search, Searcher
+from termwise.search.hits import Matching
 from termwise.search.request import MOST_RESULTS
 from termwise.serve.answers import FusedSearchAnswer, HitAnswer, PartScore, SearchedIndex
 from termwise.serve.indexes import OpenIndex, ServedIndexes
 from termwise.serve.requests import FusedSearchRequest
-from termwise.serve.search import add_texts, check_limits, check_most, facet_records, hit_record
+from termwise.serve.search import (
+    add_texts,
+    check_limits,
+    check_most,
+    explanation_record,
+    facet_records,
+    hit_record,
+)
 from termwise.serve.settings import ServiceSettings
 
 
@@ -41,10 +58,14 @@ def fused_search(
         raise ParameterError("an index occurs twice in a fused search")
     keys = _sort_keys(request, _schema(request, [each.searcher for each in opened.values()]))
     depth = max(request.depth, request.k + request.offset)
+    example = _example(request, opened)
     found: dict[str, Results] = {}
     for name, each in opened.items():
         spend()
         asked = replace(request.search(each.relevance), k=depth, offset=0, facet_values=MOST_RESULTS)
+        index = each.searcher.index
+        if request.like is not None and not (index.stores_text and index.find(request.like) is not None):
+            asked = replace(asked, like=None, like_text=example)
         found[name] = each.searcher.search(_known(asked, keys, each.searcher))
         _ = found[name].ranking
     ranked = _ranked(request, keys, opened, found)
@@ -55,6 +76,10 @@ def fused_search(
         "hits": _hits(opened, found, chosen, request),
         "milliseconds": 0.0,
     }
+    pinned = _pinned(found)
+    unknown = dict.fromkeys(name for results in found.values() for name in results.unknown_pins)
+    if unknown_pins := [name for name in unknown if name not in pinned]:
+        answer["unknown_pins"] = unknown_pins
     if request.total:
         answer["total"] = sum(each["total"] for each in answer["indexes"])
     if request.facets or request.ranges:
@@ -72,6 +97,34 @@ def fused_search(
     return answer
 
 
+def _example(request: FusedSearchRequest, opened: Mapping[str, OpenIndex]) -> str | None:
+    """Return the text of the document that is the query, of the first index that has it; None without one.
+
+    Raises
+    ------
+    UnknownIdError
+        If no index has this document, or one of the candidates.
+    ParameterError
+        If the indexes that have the document keep no texts.
+    """
+    indexes = [each.searcher.index for each in opened.values()]
+    wanted = [*([] if request.like is None else [request.like]), *(request.candidates or ())]
+    places = [index.find_many(wanted) for index in indexes] if wanted else []
+    for number, doc_id in enumerate(wanted):
+        if all(ordinals[number] < 0 for ordinals in places):
+            raise UnknownIdError("no index has this document", facts=[("doc_id", doc_id)])
+    if request.like is None:
+        return None
+    for index, ordinals in zip(indexes, places, strict=True):
+        if ordinals[0] >= 0 and index.stores_text:
+            return index.document_texts(ordinals[:1])[0]
+    raise ParameterError(
+        "the index keeps no texts, which query by example needs",
+        facts=[("doc_id", request.like)],
+        fixes=[Fix.build(store_text=True)],
+    )
+
+
 def _schema(request: FusedSearchRequest, searchers: Sequence[Searcher]) -> Schema:
     """Return the types of the attributes of all indexes; those to sort, collapse and count by have one type in all."""
     types: dict[str, FieldType] = {}
@@ -79,7 +132,7 @@ def _schema(request: FusedSearchRequest, searchers: Sequence[Searcher]) -> Schem
         types.update(searcher.schema)
     schema = Schema(types)
     for name in (
-        *(name for name, _ in _sort_keys(request, schema) if name != SCORE),
+        *(name for name, _ in _sort_keys(request, schema) if name in schema),
         *filter(None, (request.collapse,)),
         *request.facets,
         *request.ranges,
@@ -97,16 +150,24 @@ def _schema(request: FusedSearchRequest, searchers: Sequence[Searcher]) -> Schem
 
 def _sort_keys(request: FusedSearchRequest, schema: Schema) -> Sequence[tuple[str, bool]]:
     """Return the attributes to sort by, or `SCORE`, and whether the largest value of each is first."""
-    return ResultOrder.parse(request.sort, request.collapse, request.collapse_size, schema).keys
+    keys = ResultOrder.parse(request.sort, request.collapse, request.collapse_size, schema).keys
+    if POSITION not in schema and any(name == POSITION for name, _ in keys):
+        raise ParameterError(
+            "several indexes have no common order to sort by",
+            facts=[("given", POSITION)],
+            fixes=[f"sort by {ID}"],
+        )
+    return keys
 
 
 def _known(search: Search, keys: Sequence[tuple[str, bool]], searcher: Searcher) -> Search:
-    """Return a search without the attributes to sort, collapse and count by that an index lacks."""
+    """Return a search without attributes to sort, collapse and count by, and candidates, that an index lacks."""
     schema = searcher.schema
     collapses = search.collapse is not None and search.collapse in schema
     return replace(
         search,
-        sort=[_written(*key) for key in keys if key[0] in schema or key[0] == SCORE] or None,
+        sort=[written_key(key) for key in keys if key[0] in schema or key[0] in (SCORE, ID)] or None,
+        candidates=_known_candidates(search, searcher),
         collapse=search.collapse if collapses else None,
         collapse_size=search.collapse_size if collapses else 1,
         facets=[name for name in search.facets if name in schema],
@@ -114,8 +175,17 @@ def _known(search: Search, keys: Sequence[tuple[str, bool]], searcher: Searcher)
     )
 
 
-def _written(name: str, descending: bool) -> str:
-    return name if name == SCORE else f"{'-' * descending}{name}"
+def _known_candidates(search: Search, searcher: Searcher) -> list[str] | None:
+    if search.candidates is None:
+        return None
+    found = searcher.index.find_many(search.candidates) >= 0
+    return [doc_id for doc_id, is_known in zip(search.candidates, found, strict=True) if is_known]
+
+
+def _pinned(found: Mapping[str, Results]) -> dict[str, None]:
+    """Return the documents that a rule has put first in an index, in the order of the indexes."""
+    rankings = [results.ranking for results in found.values()]
+    return dict.fromkeys(doc_id for ranking in rankings for doc_id in ranking.doc_ids[: ranking.pinned])
 
 
 def _ranked(
@@ -136,24 +206,19 @@ def _ranked(
     else:
         weights = [each.weight for each in request.indexes]
         run = fuse(runs, weights, missing="minimum", scaling=request.normalisation, documents="union")
-    ranked = list(run[""])
-    for name, descending in reversed(keys):
-        values: Mapping[str, AttributeValue] = {each.doc_id: each.score for each in ranked}
-        if name != SCORE:
-            values = _values(name, opened, found)
-        missing = [each for each in ranked if each.doc_id not in values]
-        ranked = [each for each in ranked if each.doc_id in values]
-        ranked.sort(key=lambda each: values[each.doc_id], reverse=descending)  # type: ignore[arg-type, return-value]
-        ranked += missing
+    scored = {each.doc_id: each for each in run[""]}
+
+    def values_of(name: str) -> Mapping[str, AttributeValue]:
+        if name == SCORE:
+            return {doc_id: each.score for doc_id, each in scored.items()}
+        return dict(zip(scored, scored, strict=True)) if name == ID else _values(name, opened, found)
+
+    ordered, pinned = in_order(list(scored), keys, values_of), _pinned(found)
+    ordered = [*pinned, *(doc_id for doc_id in ordered if doc_id not in pinned)]
     if request.collapse is not None:
-        values, seen, kept = _values(request.collapse, opened, found), Counter[object](), list[ScoredDoc]()
-        for each in ranked:
-            value = values.get(each.doc_id)
-            seen[value] += 1
-            if value is None or seen[value] <= request.collapse_size:
-                kept.append(each)
-        ranked = kept
-    return ranked
+        values = _values(request.collapse, opened, found)
+        ordered = first_of_each_value(ordered, values, request.collapse_size)
+    return [scored[doc_id] for doc_id in ordered]
 
 
 def _values(
@@ -205,14 +270,12 @@ def _hits(
     request: FusedSearchRequest,
 ) -> list[HitAnswer]:
     """Return results with rank and score in each index, and attributes and texts of the first index that has them."""
-    places = {
-        name: {scored.doc_id: (rank, scored.score) for rank, scored in enumerate(results.ranking, 1)}
-        for name, results in found.items()
-    }
+    wanted, pinned = {each.doc_id for each in chosen}, _pinned(found)
+    parts = {name: _of_index(results, wanted, request) for name, results in found.items()}
     records: dict[str, HitAnswer] = {}
     for name, results in found.items():
         ranks = {each.doc_id: (rank, each) for rank, each in enumerate(chosen, request.offset + 1)}
-        own = [each for each in chosen if each.doc_id in places[name] and each.doc_id not in records]
+        own = [each for each in chosen if each.doc_id in parts[name] and each.doc_id not in records]
         searcher = opened[name].searcher
         show = None if request.show is None else [each for each in request.show if each in searcher.schema]
         ranking = Ranking([each.doc_id for each in own], [each.score for each in own], sorted_by="fused")
@@ -220,17 +283,36 @@ def _hits(
         for hit in searcher.hits(ranking, show=show, texts=False):
             record = hit_record(ranks[hit.doc_id][0], hit)
             record["index"] = name
-            record["parts"] = _parts(places, hit.doc_id)
+            if hit.doc_id in pinned:
+                record["pinned"] = True
+            if (matches := parts[name][hit.doc_id].matches) is not None:
+                record["matches"] = matches
+            record["parts"] = {
+                other: each[hit.doc_id].score for other, each in parts.items() if hit.doc_id in each
+            }
             added.append(record)
         add_texts(added, searcher, results, request)
         records |= {record["doc_id"]: record for record in added}
     return [records[each.doc_id] for each in chosen]
 
 
-def _parts(places: Mapping[str, Mapping[str, tuple[int, float]]], doc_id: str) -> dict[str, PartScore]:
-    """Return rank and score of a document in each index that finds it."""
-    return {
-        name: {"rank": of_index[doc_id][0], "score": of_index[doc_id][1]}
-        for name, of_index in places.items()
-        if doc_id in of_index
+class _Part(NamedTuple):
+    """A document in one index, and what it matches there."""
+
+    score: PartScore
+    matches: Matching | None
+
+
+def _of_index(results: Results, wanted: Collection[str], request: FusedSearchRequest) -> dict[str, _Part]:
+    """Return rank and score of the chosen documents in an index that finds them, with explanations on request."""
+    ranking = results.ranking
+    found: dict[str, _Part] = {
+        each.doc_id: _Part({"rank": rank, "score": each.score}, matches)
+        for (rank, each), matches in zip(enumerate(ranking, 1), results.matching(), strict=True)
+        if each.doc_id in wanted
     }
+    if request.explain and found:
+        spend()
+        for explanation in results.explain(list(found)):
+            found[explanation.doc_id].score["explanation"] = explanation_record(explanation)
+    return found

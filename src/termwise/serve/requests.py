@@ -80,7 +80,7 @@ class _Request(BaseModel):
 
 
 class SearchOptions(_Request):
-    """Options of a search in one or several indexes."""
+    """Options of a search in one or several indexes: for a `query`, or for documents like a document or a text."""
 
     query: str | None = Field(
         None,
@@ -151,6 +151,19 @@ class SearchOptions(_Request):
     excerpt_length: int = Field(
         200, ge=20, le=100_000, description="Largest number of characters of an excerpt."
     )
+    like: Identifier | None = Field(None, description="Identifier of a document whose text is the query.")
+    weights: Annotated[dict[str, float], Field(max_length=1_000)] | None = Field(
+        None,
+        description="Query weights of terms of the index, as its analyzer writes them, instead of those of `query`.",
+        examples=[{"green": 1.5, "tea": 0.5}],
+    )
+    candidates: Annotated[list[Identifier], Field(max_length=10_000)] | None = Field(
+        None, description="Documents to score and order, instead of searching."
+    )
+    explain: bool = Field(
+        False,
+        description="Return the score of each result as a sum over terms; by default for at most 100 results.",
+    )
 
 
 class SearchRequest(SearchOptions):
@@ -159,12 +172,6 @@ class SearchRequest(SearchOptions):
     Without any of them, all documents are results, in the order of the index or of `sort`.
     """
 
-    like: Identifier | None = Field(None, description="Identifier of a document whose text is the query.")
-    weights: Annotated[dict[str, float], Field(max_length=1_000)] | None = Field(
-        None,
-        description="Query weights of terms of the index, as its analyzer writes them, instead of those of `query`.",
-        examples=[{"green": 1.5, "tea": 0.5}],
-    )
     after: Annotated[list[str | int | float | bool | None], Field(max_length=100)] | None = Field(
         None,
         description=(
@@ -173,13 +180,6 @@ class SearchRequest(SearchOptions):
             "all matches. A query in a mixture needs `only_words`."
         ),
         examples=[[9.5, "p17"]],
-    )
-    candidates: Annotated[list[Identifier], Field(max_length=10_000)] | None = Field(
-        None, description="Documents to score and order, instead of searching."
-    )
-    explain: bool = Field(
-        False,
-        description="Return the score of each result as a sum over terms; by default for at most 100 results.",
     )
 
 
@@ -195,8 +195,9 @@ class FusedSearchRequest(SearchOptions):
 
     Conditions limit the results of each index. `k`, `offset` and `collapse` apply to the fused ranking, and so does
     `sort`: documents with equal values are in the order of their fused scores. An index without the attribute of
-    `sort`, `collapse` or a facet counts as one whose documents have no value. `total` and facets are sums over the
-    indexes: a document that several of them have counts once for each.
+    `sort`, `collapse` or a facet counts as one whose documents have no value. Documents that a rule pins in an index
+    are first, in the order of the indexes. A document of `like` or `candidates` is in at least one of the indexes.
+    `total` and facets are sums over the indexes: a document that several of them have counts once for each.
     """
 
     indexes: Annotated[list[IndexWeight], Field(min_length=1, max_length=10)] = Field(

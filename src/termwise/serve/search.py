@@ -232,7 +232,7 @@ def check_limits(request: SearchOptions, settings: ServiceSettings) -> None:
         _check_length(name, getattr(request, name, None) or "", settings.max_query)
     _check_length("must and must_not", "".join([*request.must, *request.must_not]), settings.max_query)
     check_most("k + offset", request.k + request.offset, settings.max_results)
-    if isinstance(request, SearchRequest) and request.explain:
+    if request.explain:
         check_most("k of a search with explanations", request.k, settings.max_explained)
     _check_facets(request, settings)
 

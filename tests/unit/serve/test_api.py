@@ -268,6 +268,35 @@ def test_fused_results_are_sorted_and_collapsed(both: Callable[..., Any]) -> Non
     assert "price" in both(400, query="tea", sort="prices")["error"]["facts"]["known"]
 
 
+def test_pinned_documents_are_first_in_fused_results(both: Callable[..., Any]) -> None:
+    rules = [{"query": "tea", "pin": ["pot", "book", "none"], "ban": ["assam"]}]
+    found = both(query="tea", relevance={"rules": rules})
+    assert _ids(found)[:2] == ["pot", "book"]
+    assert [hit.get("pinned", False) for hit in found["hits"]] == [True, True, False, False]
+    assert found["unknown_pins"] == ["none"]
+    by_price = both(query="tea", relevance={"rules": rules}, sort="price")
+    assert _ids(by_price) == ["pot", "book", "genmaicha", "sencha"]
+    assert _ids(both(query="tea", relevance={"rules": rules}, k=2, offset=1)) == ["book", _ids(found)[2]]
+
+
+def test_fused_results_of_examples_candidates_and_explanations(both: Callable[..., Any]) -> None:
+    assert _ids(both(like="genmaicha"))[:1] == ["sencha"]
+    assert "sencha" not in _ids(both(like="sencha"))
+    assert both(404, like="none")["error"]["facts"]["doc_id"] == "none"
+    ranked = both(query="green tea", candidates=["pot", "book", "sencha"])
+    assert sorted(_ids(ranked)) == ["book", "pot", "sencha"]
+    assert both(404, query="tea", candidates=["pot", "none"])["error"]["type"] == "unknown-id"
+    (best, *_) = both(query="green tea", explain=True)["hits"]
+    for part in best["parts"].values():
+        terms = part["explanation"]["contributions"]
+        assert sum(each["score"] for each in terms) == pytest.approx(part["score"])
+    only_green = both(weights={"green": 1.0, "unknown": 1.0})
+    assert set(_ids(only_green)) == {"sencha", "genmaicha", "book"}
+    assert _ids(both(query="tea", sort="-_id", k=2)) == ["sencha", "pot"]
+    assert "_id" in both(400, query="tea", sort="_doc")["error"]["fixes"][0]
+    assert "after" in both(400, query="tea", sort="_id", after=["pot"])["error"]["message"]
+
+
 def test_fused_facets_texts_and_conditions(both: Callable[..., Any]) -> None:
     found = both(query="tea", facets=["price", "pages"], facet_values=1, ranges={"price": {}}, status=400)
     assert "ranges" in found["error"]["message"]

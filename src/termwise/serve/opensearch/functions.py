@@ -12,6 +12,7 @@ import re
 import time
 from typing import Any, NamedTuple
 
+from termwise.attributes.dates import DAY, LETTERS, UNITS
 from termwise.display.safe_text import shown
 from termwise.filters import Exists, Filter, Greater, Not, filter_to_json
 from termwise.search import Search, Searcher
@@ -25,9 +26,6 @@ MOST_FUNCTIONS = 100
 """Functions of a query."""
 
 _DECAYS = ("exp", "gauss", "linear")
-
-_UNITS = {"d": 1.0, "h": 1 / 24, "m": 1 / 1440, "s": 1 / 86400, "ms": 1 / 86_400_000}
-"""Length of each time unit, in days."""
 
 _FIX = "boosts of a relevance file have other shapes, such as the saturation of a number"
 
@@ -157,7 +155,7 @@ def _decay(attribute: str, value: object, searcher: Searcher) -> dict[str, Any]:
     if kind != "date":
         raise UnsupportedError.of(f"exp of an attribute of the type {kind}", attribute, ["numbers", "dates"])
     period = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(d|h|ms|m|s)", text(given.get("scale"), "scale"))
-    days = 0.0 if period is None else float(period[1]) * _UNITS[period[2]] * halves
+    days = 0.0 if period is None else float(period[1]) * UNITS[LETTERS[period[2]]] / DAY * halves
     if not days:
         raise ServiceError(
             "exp of a date has a period such as 30d as scale", facts=[("attribute", attribute)]

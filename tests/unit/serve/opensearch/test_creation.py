@@ -75,7 +75,11 @@ def test_an_index_is_created_filled_and_searched(client: TestClient, folder: Pat
         client.put("/lamps/_doc/l2", json={"title": "Floor lamp", "price": 80, "colour": "red"}).status_code
         == 201
     )
-    assert client.get("/lamps/_doc/l1").json()["_source"] == {"id": "l1", **LAMP, "added": "2024-01-31T00:00:00Z"}
+    assert client.get("/lamps/_doc/l1").json()["_source"] == {
+        "id": "l1",
+        **LAMP,
+        "added": "2024-01-31T00:00:00Z",
+    }
     assert set(found(client, "lamps", {"multi_match": {"query": "lamp"}})) == {"l1", "l2"}
     assert found(client, "lamps", {"multi_match": {"query": "lamps"}}) == ["l1"]  # no stems
     assert found(client, "lamps", {"term": {"title.keyword": "Floor lamp"}}) == ["l2"]
