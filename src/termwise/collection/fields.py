@@ -225,6 +225,14 @@ class RecordReader:
         flat: dict[str, Any] = {}
         for name, value in record.items():
             opens = isinstance(value, dict) and name not in whole
+            if opens and value and isinstance(self.attributes, Schema) and name in self.attributes:
+                if not any(f"{name}.{inner}" in self.attributes for inner in value):
+                    raise self._malformed(
+                        number,
+                        "an attribute has an object in place of a value",
+                        f"{name}: a value of the type {self.attributes[name]}",
+                        f"{name}: {shown(value)}",
+                    )
             for inner, part in value.items() if opens else [("", value)]:
                 key = f"{name}.{inner}" if opens else name
                 if key in flat:

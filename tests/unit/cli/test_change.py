@@ -321,6 +321,16 @@ def test_a_change_and_a_merge_follow_the_documents(place, capsys):
     assert "of 2 documents, computed again if they drift" in " ".join(capsys.readouterr().out.split())
 
 
+def test_an_object_in_place_of_a_value(place, capsys):
+    (place / "next.jsonl").write_text('{"_id": "n1", "text": "white tea", "price": {"amount": 3}}\n')
+    schema = termwise.open("tw").schema
+    assert "price" in schema
+    said = failure(capsys, ["add", "tw", "next.jsonl"], 3)
+    assert "an attribute has an object in place of a value" in said
+    assert "price: {'amount': 3}" in said
+    assert termwise.open("tw").schema == schema
+
+
 def test_an_empty_index(place, capsys):
     assert run(["index", "--empty", "--out", "new", "--store-text"]) == 0
     assert capsys.readouterr().out.startswith("new: 0 documents, ")

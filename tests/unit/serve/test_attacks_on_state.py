@@ -51,15 +51,32 @@ def test_what_can_be_no_attribute_is_refused_inside_an_object(
 
 
 def test_unknown_fields_inside_an_object_are_new_attributes(client: TestClient) -> None:
-    record = {"text": "x", "price": {"amount": 3}, "kind": {"a": "b", "c": None}}
+    record = {"text": "x", "weight": {"amount": 3}, "maker": {"a": "b", "c": None}}
     assert client.put(f"{DOCUMENTS}/new", json=record).status_code == 201
-    attributes = {"price.amount": 3, "kind.a": "b"}
+    attributes = {"weight.amount": 3, "maker.a": "b"}
     assert client.get(f"{DOCUMENTS}/new").json()["attributes"] == attributes
-    assert client.patch(f"{DOCUMENTS}/new", json={"price": {"amount": None}}).status_code == 200
-    assert client.get(f"{DOCUMENTS}/new").json()["attributes"] == {"kind.a": "b"}
-    for change in ({"kind": {"a": {"x": 1}}}, {"text": {"a": 1}}):
+    assert client.patch(f"{DOCUMENTS}/new", json={"weight": {"amount": None}}).status_code == 200
+    assert client.get(f"{DOCUMENTS}/new").json()["attributes"] == {"maker.a": "b"}
+    for change in ({"maker": {"a": {"x": 1}}}, {"text": {"a": 1}}):
         assert client.patch(f"{DOCUMENTS}/new", json=change).status_code == 400
-    assert client.get(f"{DOCUMENTS}/new").json()["attributes"] == {"kind.a": "b"}
+    assert client.get(f"{DOCUMENTS}/new").json()["attributes"] == {"maker.a": "b"}
+
+
+def test_an_object_in_place_of_a_value_is_refused(client: TestClient) -> None:
+    about = client.get("/v1/indexes/shop").json()["attributes"]
+    record = {"text": "x", "price": {"amount": 3}}
+    line = json.dumps({"index": {"_id": "new"}}) + "\n" + json.dumps(record) + "\n"
+    headers = {"content-type": "application/x-ndjson"}
+    for answer in (
+        client.put(f"{DOCUMENTS}/new", json=record),
+        client.patch(f"{DOCUMENTS}/sencha", json={"price": {"amount": 3}}),
+        client.put("/shop/_doc/new", json=record),
+        client.post("/shop/_update/sencha", json={"doc": {"price": {"amount": 3}}}),
+    ):
+        assert answer.status_code == 400
+        assert "an object in place of a value" in answer.text
+    assert client.post("/shop/_bulk", content=line, headers=headers).json()["errors"] is True
+    assert client.get("/v1/indexes/shop").json()["attributes"] == about
 
 
 def test_candidates_and_exclude_are_never_ignored(client: TestClient) -> None:
