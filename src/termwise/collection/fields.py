@@ -225,14 +225,15 @@ class RecordReader:
         flat: dict[str, Any] = {}
         for name, value in record.items():
             opens = isinstance(value, dict) and name not in whole
-            if opens and value and isinstance(self.attributes, Schema) and name in self.attributes:
-                if not any(f"{name}.{inner}" in self.attributes for inner in value):
-                    raise self._malformed(
-                        number,
-                        "an attribute has an object in place of a value",
-                        f"{name}: a value of the type {self.attributes[name]}",
-                        f"{name}: {shown(value)}",
-                    )
+            schema = self.attributes if isinstance(self.attributes, Schema) else Schema()
+            known = (f"{name}.{inner}" in schema for inner in value) if opens else ()
+            if opens and value and name in schema and not any(known):
+                raise self._malformed(
+                    number,
+                    "an attribute has an object in place of a value",
+                    f"{name}: a value of the type {schema[name]}",
+                    f"{name}: {shown(value)}",
+                )
             for inner, part in value.items() if opens else [("", value)]:
                 key = f"{name}.{inner}" if opens else name
                 if key in flat:

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
         And,
         Between,
         Contains,
+        ContainsIgnoringCase,
         Equals,
+        EqualsIgnoringCase,
         Exists,
         Filter,
         Greater,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
         NotIn,
         Or,
         StartsWith,
+        StartsWithIgnoringCase,
         without_field,
     )
     from termwise.filters.facets import Range, ValueCount, facet_counts, range_counts
@@ -35,8 +38,8 @@ else:
         __name__,
         {
             "evaluation": "as_filter rows_allowed",
-            "expressions": "And Between Contains Equals Exists Filter Greater GreaterOrEqual In Less LessOrEqual "
-            "Not NotEquals NotIn Or StartsWith without_field",
+            "expressions": "And Between Contains ContainsIgnoringCase Equals EqualsIgnoringCase Exists Filter Greater "
+            "GreaterOrEqual In Less LessOrEqual Not NotEquals NotIn Or StartsWith StartsWithIgnoringCase without_field",
             "facets": "Range ValueCount facet_counts range_counts",
             "json_form": "filter_from_json filter_to_json",
             "parser": "parse_filter",
@@ -49,7 +52,9 @@ __all__ = [
     "And",
     "Between",
     "Contains",
+    "ContainsIgnoringCase",
     "Equals",
+    "EqualsIgnoringCase",
     "Exists",
     "Filter",
     "Greater",
@@ -63,6 +68,7 @@ __all__ = [
     "Or",
     "Range",
     "StartsWith",
+    "StartsWithIgnoringCase",
     "ValueCount",
     "ValueStatistics",
     "as_filter",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +14,7 @@ from termwise.attributes.schema import Schema
 from termwise.budget import spend
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError
-from termwise.filters.expressions import And, Condition, Exists, Filter, Not, Or
+from termwise.filters.expressions import IGNORING_CASE, And, Condition, Exists, Filter, Not, Or
 from termwise.filters.json_form import filter_from_json
 from termwise.filters.parser import parse_filter
 from termwise.filters.types import check_condition, check_filter, intervals
@@ -156,11 +156,25 @@ def _in_intervals(values: npt.NDArray[Any], bounds: list[tuple[float, float]]) -
     return cast(Mask, found)
 
 
+def _ignoring_case(symbol: str, strings: StringTable, value: str) -> npt.NDArray[np.int64]:
+    """Return the numbers of the strings that fit a value in lower case, as `str.casefold` returns it."""
+    spend(len(strings))
+    fits: Callable[[str], bool] = {
+        "equals ignoring case": value.__eq__,
+        "starts with ignoring case": lambda each: each.startswith(value),
+        "contains ignoring case": lambda each: value in each,
+    }[symbol]
+    found = [number for number in range(len(strings)) if fits(strings.get(number).casefold())]
+    return np.array(found, dtype=np.int64)
+
+
 def _has_code(condition: Condition, strings: StringTable, codes: npt.NDArray[np.uint32], least: int) -> Mask:
     """Return which codes stand for strings that match, or are excluded; `least` is the code of the first string."""
     values = cast(tuple[str, ...], condition.operands)
-    if condition.symbol in ("=", "!=", "in", "not in", "contains"):
-        if condition.symbol == "contains":
+    if condition.symbol in ("=", "!=", "in", "not in", "contains", *IGNORING_CASE):
+        if condition.symbol in IGNORING_CASE:
+            wanted = _ignoring_case(condition.symbol, strings, keyword(values[0]).casefold())
+        elif condition.symbol == "contains":
             wanted = strings.containing(keyword(values[0]))
         else:
             # as given, too: in an index of an earlier version, strings are as they were written

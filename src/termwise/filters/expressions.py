@@ -187,13 +187,38 @@ class Contains(_PartTest):
     symbol = "contains"
 
 
+class EqualsIgnoringCase(_PartTest):
+    """``field equals ignoring case value``, of an attribute of strings: upper and lower case are the same."""
+
+    symbol = "equals ignoring case"
+
+
+class StartsWithIgnoringCase(_PartTest):
+    """``field starts with ignoring case value``, of an attribute of strings."""
+
+    symbol = "starts with ignoring case"
+
+
+class ContainsIgnoringCase(_PartTest):
+    """``field contains ignoring case value``, of an attribute of strings."""
+
+    symbol = "contains ignoring case"
+
+
 COMPARISONS: dict[str, type[Comparison]] = {
     each.symbol: each for each in (Equals, NotEquals, Less, LessOrEqual, Greater, GreaterOrEqual)
 }
 """Classes of comparisons by their symbols."""
 
-PART_TESTS: dict[str, type[_PartTest]] = {each.symbol: each for each in (StartsWith, Contains)}
-"""Classes of comparisons with a part of a string, by the words that stand for them."""
+IGNORING_CASE: dict[str, type[_PartTest]] = {
+    each.symbol: each for each in (EqualsIgnoringCase, StartsWithIgnoringCase, ContainsIgnoringCase)
+}
+"""Classes of comparisons of strings in which upper and lower case are the same, by the words that stand for them."""
+
+PART_TESTS: dict[str, type[_PartTest]] = IGNORING_CASE | {
+    each.symbol: each for each in (StartsWith, Contains)
+}
+"""Classes of comparisons of strings, by the words that stand for them, the longest ones first."""
 
 
 @dataclass(frozen=True)

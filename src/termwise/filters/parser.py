@@ -8,7 +8,8 @@
     condition   = field ("=" | "!=" | "<" | "<=" | ">" | ">=") value
                 | field ["not"] "in" "(" value {"," value} ")"
                 | field "between" value "and" value
-                | field ("starts" "with" | "contains") string
+                | field ("starts" "with" | "contains") ["ignoring" "case"] string
+                | field "equals" "ignoring" "case" string
                 | field "is" ["not"] "missing"
                 | field
     value       = string | number | "true" | "false"

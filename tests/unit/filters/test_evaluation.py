@@ -23,7 +23,6 @@ from termwise.errors import CorruptIndexError, ParameterError
 from termwise.filters import (
     And,
     Between,
-    Contains,
     Equals,
     Exists,
     Filter,
@@ -33,14 +32,13 @@ from termwise.filters import (
     NotEquals,
     NotIn,
     Or,
-    StartsWith,
     ValueCount,
     facet_counts,
     parse_filter,
     range_counts,
     rows_allowed,
 )
-from termwise.filters.expressions import COMPARISONS, Comparison
+from termwise.filters.expressions import COMPARISONS, PART_TESTS, Comparison
 from termwise.index.attribute_columns import AttributeColumns
 from termwise.index.attribute_spill import KIND, AttributeSpill
 from termwise.index.container import Container
@@ -104,8 +102,9 @@ def conditions(field: str) -> st.SearchStrategy[Filter]:
     )
     if field not in ("lang", "tags"):
         return found
+    upper = st.builds(lambda value, upper: value.upper() if upper else value, value, st.booleans())
     return found | st.builds(
-        lambda kind, part: kind(field, part), st.sampled_from([StartsWith, Contains]), value
+        lambda kind, part: kind(field, part), st.sampled_from(list(PART_TESTS.values())), upper
     )
 
 
@@ -164,11 +163,14 @@ def model(filter: Filter, row: dict[str, Any]) -> bool:
         found = any(compares("=", field, each, one) for each in values for one in wanted)
         return bool(values) and not found if isinstance(filter, NotIn | NotEquals) else found
     assert isinstance(filter, Comparison)
-    if isinstance(filter, StartsWith | Contains):
-        part = str(filter.value)
-        return any(
-            each.startswith(part) if isinstance(filter, StartsWith) else part in each for each in values
-        )
+    if isinstance(filter, tuple(PART_TESTS.values())):
+        part, strings = str(filter.value), values
+        if filter.symbol.endswith("ignoring case"):
+            part, strings = part.casefold(), [each.casefold() for each in values]
+        if filter.symbol.startswith("equals"):
+            return part in strings
+        starts = filter.symbol.startswith("starts")
+        return any(each.startswith(part) if starts else part in each for each in strings)
     return any(compares(filter.symbol, field, each, filter.value) for each in values)
 
 
@@ -332,8 +334,7 @@ def test_damaged_codes_and_starts(tmp_path: Path, position: int) -> None:
                 Exists(name),
                 NotIn(name, ["a"]),
                 Less(name, "b"),
-                Contains(name, "a"),
-                StartsWith(name, "a"),
+                *(kind(name, "a") for kind in PART_TESTS.values()),
             ):
                 for call in (
                     lambda filter=filter, other=other: rows_allowed(filter, other),

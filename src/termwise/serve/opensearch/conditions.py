@@ -8,7 +8,9 @@ from typing import Any
 from termwise.filters import (
     And,
     Contains,
+    ContainsIgnoringCase,
     Equals,
+    EqualsIgnoringCase,
     Exists,
     Filter,
     Greater,
@@ -17,11 +19,12 @@ from termwise.filters import (
     Less,
     LessOrEqual,
     StartsWith,
+    StartsWithIgnoringCase,
 )
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
-from termwise.serve.opensearch.json_checks import known_keys, only_default, record, single, text
+from termwise.serve.opensearch.json_checks import flag, known_keys, only_default, record, single, text
 
 CONDITIONS = ("term", "terms", "range", "exists", "prefix", "wildcard")
 """Clauses that are conditions on an attribute; the last two can be on a text too."""
@@ -45,8 +48,10 @@ def _term(body: object, fields: Fields) -> Filter:
     name, value = single(body, "term")
     if isinstance(value, dict):
         given = known_keys(value, "term", ("value", "boost", "case_insensitive"))
-        only_default(given, "term", boost=1, case_insensitive=False)
+        only_default(given, "term", boost=1)
         value = given.get("value")
+        if flag(given.get("case_insensitive", False), "case_insensitive of term"):
+            return EqualsIgnoringCase(fields.attribute(name, "term"), text(value, "value of term"))
     return Equals(fields.attribute(name, "term"), value)
 
 
@@ -79,20 +84,32 @@ def _exists(body: object, fields: Fields) -> Filter:
 
 def _prefix(body: object, fields: Fields) -> Filter:
     name, value = pattern("prefix", body)
-    return StartsWith(fields.attribute(name, "prefix"), value)
+    kind = StartsWithIgnoringCase if _ignores_case(body) else StartsWith
+    return kind(fields.attribute(name, "prefix"), value)
 
 
 def _wildcard(body: object, fields: Fields) -> Filter:
     name, value = pattern("wildcard", body)
     attribute = fields.attribute(name, "wildcard")
+    equals, starts, contains = (
+        (EqualsIgnoringCase, StartsWithIgnoringCase, ContainsIgnoringCase)
+        if _ignores_case(body)
+        else (Equals, StartsWith, Contains)
+    )
     inner = value.strip("*")
     if re.search(r"[*?\\]", inner) or (value[:1] == "*") > (value[-1:] == "*"):
         raise UnsupportedError.of("wildcard with the pattern", value, ["te*", "*te*", "te"])
     if not inner:
         return Exists(attribute) if value else Equals(attribute, "")
     if value[0] == "*":
-        return Contains(attribute, inner)
-    return StartsWith(attribute, inner) if value[-1] == "*" else Equals(attribute, inner)
+        return contains(attribute, inner)
+    return starts(attribute, inner) if value[-1] == "*" else equals(attribute, inner)
+
+
+def _ignores_case(body: Any) -> bool:
+    """Whether a prefix or wildcard ignores case."""
+    _, value = single(body, "a pattern")
+    return isinstance(value, dict) and flag(value.get("case_insensitive", False), "case_insensitive")
 
 
 def pattern(kind: str, body: object) -> tuple[str, str]:
@@ -101,7 +118,7 @@ def pattern(kind: str, body: object) -> tuple[str, str]:
     if isinstance(value, dict):
         keys = ("value", "wildcard") if kind == "wildcard" else ("value",)
         given = known_keys(value, kind, (*keys, "boost", "case_insensitive", "rewrite"))
-        only_default(given, kind, boost=1, case_insensitive=False, rewrite="constant_score")
+        only_default(given, kind, boost=1, rewrite="constant_score")
         value = given.get("value", given.get("wildcard"))
     return name, text(value, f"value of {kind}")
 

@@ -192,7 +192,7 @@ def test_an_index_is_described(client: TestClient) -> None:
     assert client.post("/shop/_refresh").json()["_shards"]["failed"] == 0
     exists, absent = client.put("/shop", json={}), client.put("/other", json={})
     assert exists.json()["error"]["type"] == "resource_already_exists_exception"
-    assert "build it first" in absent.json()["error"]["reason"]
+    assert "build it and serve it" in absent.json()["error"]["reason"]
     assert client.delete("/shop").status_code == 400
 
 
