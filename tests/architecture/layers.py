@@ -51,6 +51,7 @@ LIBRARIES: dict[str, set[str]] = {
     "lightgbm": {"yardsticks"},
     "usearch": {"index"},
     "pyarrow": {"collection", "encode", "export", "integrations"},
+    "markdown_it": {"collection"},
     "duckdb": {"export"},
     "pyterrier": {"integrations"},
     "pandas": {"integrations"},
@@ -83,6 +84,7 @@ INSIDE_FUNCTIONS = (
     "lightgbm",
     "usearch",
     "pyarrow",
+    "markdown_it",
     "mteb",
 )
 """Libraries that are imported inside functions only."""

@@ -77,12 +77,17 @@ class RecordFile(ABC):
         """Number of documents; None if it is unknown without reading the file."""
         return None
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether the records can be read more than once, unlike those of a pipe."""
+        return is_file(self.path)
+
     def decided(self) -> Self:
         """Return the collection with the roles of fields that are not named; errors as `documents`."""
         if not undecided(self):
             return self
         first, numbered = first_records(self.records())
-        begun = None if is_file(self.path) else numbered
+        begun = None if self.repeatable else numbered
         return replace(self, **choices(self.roles(first), self.attributes), begun=begun)
 
     def for_index(self, fields: FieldChoice, schema: Schema) -> Self:
@@ -92,7 +97,7 @@ class RecordFile(ABC):
 
     def in_memory(self) -> Self:
         """Return the collection, with its records in memory if they come from a pipe, which can be read only once."""
-        if is_file(self.path):
+        if self.repeatable:
             return self
         return replace(self, begun=list(self._records() if self.begun is None else self.begun))
 

@@ -15,6 +15,8 @@ from termwise.collection.file_collections import (
     TabSeparatedCollection,
 )
 from termwise.collection.lines import DECOMPRESSORS, decompression, first_character
+from termwise.collection.markdown import SUFFIXES as MARKDOWN_SUFFIXES
+from termwise.collection.markdown import MarkdownCollection, markdown_files
 from termwise.collection.parquet import ParquetCollection
 from termwise.collection.parts import CollectionPart, FolderCollection, files_of_folder
 from termwise.collection.python_docs import PYTHON, python_folder
@@ -29,8 +31,8 @@ JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 TAB_SUFFIXES = (".tsv", ".tab")
 
 KINDS = (
-    "a BEIR folder, a folder of .jsonl or .parquet files, a .jsonl, .json, .csv or .tsv file (or .gz), "
-    "a .parquet file, ir_datasets:ID, or python:stdlib"
+    "a BEIR folder, a folder of .jsonl, .parquet or .md files, a .jsonl, .json, .csv or .tsv file (or .gz), "
+    "a .parquet or .md file, ir_datasets:ID, or python:stdlib"
 )
 
 _BEIR_FILES = ("corpus.jsonl", "corpus.jsonl.gz", "queries.jsonl", "queries.jsonl.gz")
@@ -74,6 +76,9 @@ def open_collection(
         - a BEIR folder: its ``corpus.jsonl`` or, if that is absent, ``corpus.jsonl.gz``;
         - another folder of JSONL files (``.jsonl``, ``.ndjson``, with or without ``.gz``) and Parquet files, which are
           read in the order of their names;
+        - a folder of Markdown files (``.md``), also in folders inside, or one such file: each section is a document
+          with the fields ``title`` and ``text``, whose identifier is the link to its heading,
+          ``guide/install.md#from-source``;
         - a file with one JSON object per line (``.jsonl``, ``.ndjson``, ``.json``, with or without ``.gz``): the
           identifier is ``_id``, ``id``, ``doc_id``, ``docid`` or ``docno``, a string or a whole number;
         - a file with one JSON array of such objects (``.json``, with or without ``.gz``);
@@ -134,6 +139,8 @@ def open_collection(
         files = files_of_folder(path)
         if files and not any(is_file(path / name) for name in _BEIR_FILES):
             return FolderCollection(path.resolve().name, [_record_file(file, chosen, kept) for file in files])
+        if not any(is_file(path / name) for name in _BEIR_FILES) and markdown_files(path):
+            return MarkdownCollection(path.resolve().name, path, chosen, kept)
         return JsonLinesCollection(path.resolve().name, folder_file(path, "corpus.jsonl"), chosen, kept)
     if not path_exists(path):
         raise MissingFileError(
@@ -150,6 +157,8 @@ def open_collection(
         return TableCollection(name, path, chosen, kept, ",")
     if suffix == path.suffix.lower() == ".parquet":
         return ParquetCollection(name, path, chosen, kept)
+    if suffix == path.suffix.lower() and suffix in MARKDOWN_SUFFIXES:
+        return MarkdownCollection(name, path, chosen, kept)
     if suffix in TAB_SUFFIXES:
         columns = TabSeparatedCollection(name, path)
         try:
@@ -170,7 +179,7 @@ def open_collection(
             ("file", path),
             (
                 "known endings",
-                f"{', '.join((*JSON_SUFFIXES, *TAB_SUFFIXES))}, .csv, each also with .gz, and .parquet",
+                f"{', '.join((*JSON_SUFFIXES, *TAB_SUFFIXES))}, .csv, each also with .gz, .parquet and .md",
             ),
         ],
         fixes=[

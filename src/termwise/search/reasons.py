@@ -47,6 +47,9 @@ def reasons_for_none(results: Results, backend: Backend, search: Callable[[Searc
         ]
     if results.search.after is not None and len(search(replace(results.search, k=1, after=None)).ranking):
         return ["all documents that match come before these values"]
+    match = results.search.match
+    if match is not None and len(search(replace(results.search, match="any", k=1, offset=0)).ranking):
+        return [f"no document contains enough words of the query, {match}"]
     conditions = conditions_text(results)
     if conditions and len(search(replace(results.without_conditions(), k=1, offset=0)).ranking):
         return _reasons_of_conditions(results, conditions, backend, search)
