@@ -219,6 +219,13 @@ def test_bad_shares(match: object) -> None:
         Search("tea", match=match)  # type: ignore[arg-type]
 
 
+def test_too_few_words_are_the_reason(words: Searcher, mixture: Searcher) -> None:
+    for searcher in (words, mixture):
+        search = Search("red tea", match="all", only_words=True)
+        assert searcher.search(search).reasons() == ["no document contains enough words of the query, all"]
+    assert words.search(Search("zebra", match="all")).reasons()[0] == "not in the index: zebra"
+
+
 def test_an_index_with_vectors_has_no_words(mixture: Searcher, tmp_path: Path) -> None:
     vectors = Searcher(mixture.parts[1].backend)
     assert vectors.search(Search("tea")).matched is None
