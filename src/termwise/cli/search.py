@@ -29,6 +29,7 @@ from termwise.cli.search_options import (
     Like,
     LikeFile,
     Match,
+    MinRelevance,
     Must,
     MustNot,
     NoFeedback,
@@ -76,6 +77,7 @@ def command(
     must_not: MustNot = None,
     match: Match = None,
     only_words: OnlyWords = False,
+    min_relevance: MinRelevance = None,
     syntax: Syntax = False,
     sort: Annotated[
         str | None,
@@ -134,6 +136,7 @@ def command(
         must_not=must_not or (),
         match=match,
         only_words=only_words,
+        min_relevance=min_relevance,
         syntax=syntax,
         sort=sort,
         collapse=collapse,
@@ -298,7 +301,7 @@ def _print_json_lines(
     explanations: Sequence[Explanation],
 ) -> None:
     """Print each result, the number of matches, and the suggestions, as JSON."""
-    windows, matching = results.windows, results.matching()
+    windows, matching, relevance = results.windows, results.matching(), results.relevance()
     for position, hit in enumerate(results.ranking):
         rank = results.search.offset + position + 1
         record: dict[str, Any] = {"rank": rank, "doc_id": hit.doc_id, "score": hit.score}
@@ -306,6 +309,8 @@ def _print_json_lines(
             record["pinned"] = True
         if matching[position] is not None:
             record["matches"] = matching[position]
+        if relevance[position] is not None:
+            record["relevance"] = relevance[position]
         if results.search.approximate is not None:
             record["approximate"] = windows
         if attributes:

@@ -60,6 +60,14 @@ Match = Annotated[
 OnlyWords = Annotated[
     bool, flag("--only-words", "Leave out results of a mixture that match by meaning only.")
 ]
+MinRelevance = Annotated[
+    float | None,
+    option(
+        "--min-relevance P",
+        "Leave out results of a mixture that match by meaning only, unless they are nearer than the best results of "
+        "this share of unrelated queries.  [default: 0.9 if no document matches by words, or else 0]",
+    ),
+]
 Syntax = Annotated[
     bool,
     flag(

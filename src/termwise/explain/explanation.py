@@ -229,6 +229,8 @@ class Explanation:
         Words and phrases of the search that results must contain or must not contain.
     pinned : str
         Query of the rule that puts the document before others; empty without one. It does not change the score.
+    relevance : float or None
+        Share of unrelated queries whose best result in the mixture is less near; None if it is not known.
     """
 
     query: str
@@ -248,6 +250,7 @@ class Explanation:
     centred: bool = False
     conditions: tuple[TextCondition, ...] = ()
     pinned: str = ""
+    relevance: float | None = None
 
     @property
     def field_scores(self) -> dict[str, float]:

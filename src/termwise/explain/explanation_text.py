@@ -201,14 +201,19 @@ def small_contributions(explanation: Explanation) -> frozenset[int]:
 
 
 def rank_text(explanation: Explanation) -> str:
-    """Return the rank of the document, or the reason why it is not a result; empty for a result without a rank."""
+    """Return the rank of the document, or the reason why it is not a result, and its relevance, as far as known."""
+    relevance = "" if explanation.relevance is None else f"relevance {explanation.relevance:.2f}"
+    return " · ".join(filter(None, (_rank_text(explanation), relevance)))
+
+
+def _rank_text(explanation: Explanation) -> str:
     if explanation.rank is not None:
         of = "" if explanation.results is None else f" of {explanation.results:,}"
         return f"rank {explanation.rank:,}{of}{' candidates' if of and explanation.parts else ''}"
     if explanation.example == explanation.doc_id:
         return "the query itself, which is not a result"
     if explanation.parts and explanation.results is not None:
-        return f"not among the {explanation.results:,} candidates of this query"
+        return f"not among the {explanation.results:,} results of this query"
     if any(part.score != 0 and part.origin not in NOT_TERMS for part in explanation.contributions):
         return "" if explanation.results is None else f"not among the {explanation.results:,} results"
     return "not a result: the document shares no term with the query"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
 from termwise._version import __version__
+from termwise.engine.unrelated_queries import UnrelatedQueries
 from termwise.errors import CorruptIndexError, IndexLockedError, MissingFileError
-from termwise.index import Index
+from termwise.index import Index, Manifest
 from termwise.index.folder import writer_lock
 from termwise.index.updater import IndexUpdater, Updater
+from termwise.search.mixture import meaning_part
 from termwise.search.mixture_folder import (
     MixtureManifest,
     finish_commit,
@@ -77,6 +79,20 @@ class MixtureUpdater(Updater):
         for _ in zip_longest(*(part.merges(everything=everything) for part in self.parts)):
             self._publish()
 
+    def _unrelated(self, staged: Mapping[str, Manifest]) -> UnrelatedQueries | None:
+        """Return the scores of unrelated queries in the next generation, measured again if they are outdated."""
+        records, known = self._published.parts, self._published.unrelated
+        retrieving = [
+            (part.index, record.retrieves) for part, record in zip(self.parts, records, strict=True)
+        ]
+        place = meaning_part(retrieving)
+        if place is None or records[place].folder not in staged:
+            return known
+        index = Index(self.parts[place].path, staged[records[place].folder])
+        return (
+            UnrelatedQueries.measure(index) if known is None or known.are_outdated(index.documents) else known
+        )
+
     def _publish(self) -> None:
         """Publish the changes of all parts by replacing ``mixture.json``."""
         changed = [part for part in self.parts if part.changed]
@@ -90,12 +106,17 @@ class MixtureUpdater(Updater):
             )
         following: MixtureManifest | None = None
         try:
-            sums = {part.path.name: part.stage().sha256 for part in changed}
+            staged = {part.path.name: part.stage() for part in changed}
             records = [
-                replace(record, sha256=sums.get(record.folder, record.sha256))
+                replace(record, sha256=staged[record.folder].sha256) if record.folder in staged else record
                 for record in self._published.parts
             ]
-            following = replace(self._published, parts=tuple(records), written_by=f"termwise {__version__}")
+            following = replace(
+                self._published,
+                parts=tuple(records),
+                unrelated=self._unrelated(staged),
+                written_by=f"termwise {__version__}",
+            )
             following.write(self.path)
         finally:
             self._published = MixtureManifest.read(self.path)

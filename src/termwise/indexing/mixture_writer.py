@@ -19,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from termwise.engine.feedback import Feedback
+from termwise.engine.unrelated_queries import UnrelatedQueries
 from termwise.errors import CorruptIndexError, ForeignFolderError, IndexExistsError, MissingFileError
 from termwise.fixes import Fix
 from termwise.index import Index
@@ -26,7 +27,7 @@ from termwise.index.container import storage_errors
 from termwise.index.folder import LOCK, FolderWriter, claim, publish, reading_errors, writer_lock
 from termwise.index.manifest import NAME as INDEX
 from termwise.indexing.work_folder import default_encoding
-from termwise.search.mixture import Mixture
+from termwise.search.mixture import Mixture, meaning_part
 from termwise.search.mixture_folder import NAME, MixtureManifest, PartRecord, is_mixture
 from termwise.search.searcher import Searcher
 from termwise.storage.atomic_file import TEMPORARY, sync_folder, write_bytes_whole
@@ -90,18 +91,23 @@ class MixtureWriter(FolderWriter):
         `scales` has the scales of parts by name, see `Part`. If the parts hold different documents, it raises
         `CorruptIndexError`, and nothing is published.
         """
+        indexes = [Index.open(folder) for folder in self._new]
         records = tuple(
             PartRecord(
                 name,
                 folder.name,
                 float(weight),
-                Index.open(folder).manifest.sha256,
+                index.manifest.sha256,
                 name not in only_scoring,
                 scales.get(name),
             )
-            for name, weight, folder in zip(names, weights, self._new, strict=True)
+            for name, weight, folder, index in zip(names, weights, self._new, indexes, strict=True)
         )
-        manifest = MixtureManifest(records, depth, feedback=feedback)
+        place = meaning_part(
+            [(index, name not in only_scoring) for name, index in zip(names, indexes, strict=True)]
+        )
+        unrelated = None if place is None else UnrelatedQueries.measure(indexes[place])
+        manifest = MixtureManifest(records, depth, feedback=feedback, unrelated=unrelated)
         mixture = Mixture.of(self._folder, manifest)  # checks that the parts hold the same documents
         old = {*_published_folders(self.path), *_listed_folders(self.path)}
         manifest.write(self.path)

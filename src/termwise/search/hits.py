@@ -28,6 +28,8 @@ class Hit(NamedTuple):
         Whether a rule for the query has put the document before others.
     matches : {"words", "meaning"} or None
         What the document matches, see `Results.matching`; None if the ranking alone is known.
+    relevance : float or None
+        Share of unrelated queries whose best result is less near, see `Results.relevance`; None if it is not known.
     """
 
     doc_id: str
@@ -36,6 +38,7 @@ class Hit(NamedTuple):
     text: str | None
     pinned: bool = False
     matches: Matching | None = None
+    relevance: float | None = None
 
 
 def hits_of(backend: Backend, ranking: Ranking, show: Sequence[str] | None, texts: bool) -> list[Hit]:

@@ -45,6 +45,7 @@ from termwise.engine.retrieval import RankedOrdinals, Scored, VectorScan, first_
 from termwise.engine.similar_terms import SimilarTerms
 from termwise.engine.subwords import SimilarPieces, WordsInPieces
 from termwise.engine.text_conditions import TextReader
+from termwise.engine.unrelated_queries import LEAST_RELEVANCE, UnrelatedQueries, cosines, no_relevance
 from termwise.errors import (
     CorruptIndexError,
     IndexFormatError,
@@ -97,12 +98,15 @@ class Mixture:
         Number of results that each part contributes to the candidates.
     feedback : Feedback, optional
         Settings of feedback, for parts with vectors; none by default.
+    unrelated : UnrelatedQueries, optional
+        Scores that unrelated queries reach in the part at `meaning_part`. Without them, results have no relevance.
 
     Attributes
     ----------
     parts : tuple of Part
     depth : int
     feedback : Feedback or None
+    unrelated : UnrelatedQueries or None
     index : Index
         For identifiers and texts of the documents: the index of the first part that stores texts, or else of the
         first part.
@@ -119,7 +123,12 @@ class Mixture:
     scores_are_relative: ClassVar[bool] = True
 
     def __init__(
-        self, parts: Sequence[Part], *, depth: int = DEPTH, feedback: Feedback | None = None
+        self,
+        parts: Sequence[Part],
+        *,
+        depth: int = DEPTH,
+        feedback: Feedback | None = None,
+        unrelated: UnrelatedQueries | None = None,
     ) -> None:
         self.parts = _with_common_words(_checked_parts(parts))
         check(
@@ -138,6 +147,7 @@ class Mixture:
                 facts=[("depth", depth), ("expected", f"a whole number from 1 to {MAX_DEPTH:,}")],
             )
         self.depth = int(depth)
+        self.unrelated = None if self.meaning_part is None else unrelated
         self.kept_boosts: dict[tuple[tuple[Boost, ...], int], IndexBoosts] = {}
         self._folder: FolderPath | None = None
         self._manifest: MixtureManifest | None = None
@@ -200,7 +210,9 @@ class Mixture:
             for record in manifest.parts
         ]
         try:
-            mixture = cls(parts, depth=manifest.depth, feedback=manifest.feedback)
+            mixture = cls(
+                parts, depth=manifest.depth, feedback=manifest.feedback, unrelated=manifest.unrelated
+            )
         except ParameterError as error:
             raise CorruptIndexError(
                 error.message, facts=[("mixture", path), *error.facts], fixes=[REBUILD]
@@ -227,7 +239,7 @@ class Mixture:
         refreshed = [replace(part, backend=part.backend.refreshed()) for part in self.parts]
         if all(new.backend is old.backend for new, old in zip(refreshed, self.parts, strict=True)):
             return self
-        return Mixture(refreshed, depth=self.depth, feedback=self.feedback)
+        return Mixture(refreshed, depth=self.depth, feedback=self.feedback, unrelated=self.unrelated)
 
     @property
     def description(self) -> str:
@@ -262,6 +274,14 @@ class Mixture:
         return next(of_words, with_postings[0] if with_postings else None)
 
     @property
+    def meaning_part(self) -> int | None:
+        """Place of the part whose scores give the relevance of results; None without vectors.
+
+        It is the first one with vectors that finds candidates, or else the first one with vectors.
+        """
+        return meaning_part([(part.index, part.retrieves) for part in self.parts])
+
+    @property
     def suggesting(self) -> SingleIndex:
         """First part whose terms are whole words, or the first part."""
         return _of_whole_words(self.parts) or self.parts[0].backend
@@ -282,6 +302,8 @@ class Mixture:
             raise no_words(search.match, search.only_words, facts)
         if not any(self._own_weights(search)):
             raise ParameterError("the weights of the parts are all 0", facts=facts)
+        if search.min_relevance is not None and self.unrelated is None:
+            raise no_relevance(search.min_relevance, facts, is_mixture=self.meaning_part is not None)
         with_vectors = [part.index.term_vectors is not None for part in self.parts]
         scanned = [has and part.retrieves for has, part in zip(with_vectors, self.parts, strict=True)]
         if search.approximate is not None and not any(scanned):
@@ -377,6 +399,8 @@ class Mixture:
             left_out,
             None if place is None else of_parts[place],
             place is not None and self.parts[place].retrieves and len(firsts[place][0]) < self.depth,
+            place is not None and len(firsts[place][0]) > 0,
+            None if self.meaning_part is None else query.vectors[self.meaning_part],
         )
         return matches if self.feedback is None else self._with_feedback(matches, by_part)
 
@@ -471,6 +495,10 @@ class MixtureMatches:
         Documents that conditions allow, in the part that decides which documents match by words.
     has_all : bool
         Whether all documents with a word of the query are candidates.
+    has_words : bool
+        Whether a candidate was found by a word of the query.
+    meaning : QueryVector or None
+        The query that gives the relevance of documents: that of `Mixture.meaning_part`, not moved by feedback.
     """
 
     mixture: Mixture
@@ -483,7 +511,10 @@ class MixtureMatches:
     left_out: Ordinals
     allowed: AllowedDocuments | None
     has_all: bool
+    has_words: bool
+    meaning: QueryVector | None
     _words: list[WordMatches] = field(default_factory=list)  # once they are known
+    _kept: list[npt.NDArray[np.bool_]] = field(default_factory=list)  # likewise
 
     @property
     def words(self) -> WordMatches | None:
@@ -511,14 +542,47 @@ class MixtureMatches:
         They are in the order of the index.
         """
         words = self.words
-        return self.candidates if words is None else words.ordinals(self.mixture.index)
+        return self._ranked_candidates()[0] if words is None else words.ordinals(self.mixture.index)
+
+    def relevance(self, ordinals: Ordinals) -> Floats | None:
+        """Return the relevance of documents, see `termwise.engine.unrelated_queries`; None if it is not known."""
+        mixture, place = self.mixture, self.mixture.meaning_part
+        if mixture.unrelated is None or place is None or self.meaning is None:
+            return None
+        return mixture.unrelated.relevance(cosines(mixture.parts[place].index, self.meaning, ordinals))
+
+    @property
+    def least_relevance(self) -> float:
+        """Least relevance of results that match by meaning only.
+
+        Without `Search.min_relevance`, it is above 0 only if no document matches by words.
+        """
+        if self.search.min_relevance is not None:
+            return self.search.min_relevance
+        if self.mixture.unrelated is None or (self.has_words and self.search.match is None):
+            return 0.0
+        return 0.0 if self.words is None or len(self.ordinals()) else LEAST_RELEVANCE
+
+    @property
+    def left_out_by_relevance(self) -> int:
+        """Number of candidates that are no results because of their relevance."""
+        return 0 if self.search.only_words else len(self.candidates) - len(self._ranked_candidates()[0])
 
     def _ranked_candidates(self) -> tuple[Ordinals, Floats]:
         """Return the candidates that can be results, in the order of the index, and their scores."""
-        if not self.search.only_words:
-            return self.candidates, self.totals
-        kept = self.by_words(self.candidates)
-        return self.candidates[kept], self.totals[kept]
+        if not self._kept:
+            self._kept.append(self._can_be_results())
+        kept = self._kept[0]
+        return (self.candidates, self.totals) if kept.all() else (self.candidates[kept], self.totals[kept])
+
+    def _can_be_results(self) -> npt.NDArray[np.bool_]:
+        if self.search.only_words:
+            return self.by_words(self.candidates)
+        least = self.least_relevance
+        relevance = self.relevance(self.candidates) if least else None
+        if relevance is None:
+            return np.ones(len(self.candidates), dtype=np.bool_)
+        return (relevance >= least) | self.by_words(self.candidates)
 
     def _others(self) -> Ordinals:
         """Return the documents that match by words and are no candidates, in the order of the index."""
@@ -594,6 +658,12 @@ class MixtureMatches:
             )
             for position, score in enumerate(self._total(part_scores).tolist())
         ]
+        relevance = self.relevance(ordinals)
+        if relevance is not None:
+            explanations = [
+                replace(explanation, relevance=each)
+                for explanation, each in zip(explanations, relevance.tolist(), strict=True)
+            ]
         if self.weights.identifiers:
             reasons = self.weights.reasons()
             explanations = [
@@ -643,6 +713,12 @@ def _normalised(
         scores[~matched] = least
     filled = least * float((~matched).sum()) / max(1, len(scores)) if least else 0.0
     return scores, Normalisation(*_moments(scores), least, filled)
+
+
+def meaning_part(parts: Sequence[tuple[Index, bool]]) -> int | None:
+    """Return `Mixture.meaning_part` of indexes, given with whether each finds candidates."""
+    with_vectors = [place for place, (index, _) in enumerate(parts) if index.term_vectors is not None]
+    return next((place for place in with_vectors if parts[place][1]), next(iter(with_vectors), None))
 
 
 def _of_whole_words(parts: Sequence[Part]) -> SingleIndex | None:

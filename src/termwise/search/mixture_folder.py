@@ -10,15 +10,17 @@
 manifest of each part by its SHA-256. A change writes the new manifests of the parts as ``manifest.json.new``, replaces
 ``mixture.json``, and then renames the manifests, so the manifest of a part is always in one of these two files::
 
-    format, version, checksum    "termwise-mixture", 3, and the checksum of the rest
+    format, version, checksum    "termwise-mixture", 4, and the checksum of the rest
     parts                        per part: name, folder, weight, whether it retrieves candidates, its scale or null, and
                                  the SHA-256 of the manifest of its index
     depth                        number of results that each part contributes to the candidates
     normalisation                "z"
     feedback                     documents and weight of feedback, or null
+    unrelated                    scores that unrelated queries reach, or null
     written_by                   program and version
 
-In version 1, all parts retrieve candidates, and there is no feedback. Before version 3, there are no scales.
+In version 1, all parts retrieve candidates, and there is no feedback. Before version 3, there are no scales, and
+before version 4 no scores of unrelated queries.
 """
 
 from __future__ import annotations
@@ -26,12 +28,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from termwise._version import __version__
 from termwise.display.safe_text import shown
 from termwise.engine.feedback import Feedback
+from termwise.engine.unrelated_queries import LARGEST, STEPS, UnrelatedQueries
 from termwise.errors import (
     CorruptIndexError,
     MissingFileError,
@@ -61,7 +65,7 @@ from termwise.storage.safe_read import is_file, read_regular
 
 NAME = MIXTURE
 FORMAT = "termwise-mixture"
-VERSION = 3
+VERSION = 4
 
 DEPTH = 1000
 """Default number of results that each part contributes to the candidates."""
@@ -122,6 +126,7 @@ class MixtureManifest:
     depth: int = DEPTH
     normalisation: str = "z"
     feedback: Feedback | None = None
+    unrelated: UnrelatedQueries | None = None
     written_by: str = f"termwise {__version__}"
 
     def write(self, folder: Path) -> None:
@@ -256,7 +261,8 @@ def _manifest(body: Mapping[str, Any]) -> MixtureManifest:
     names = {"format", "version", "checksum", *(field.name for field in fields(MixtureManifest))}
     version = expect_whole(body.get("version"), "version", 1, VERSION)
     first = version == 1
-    body = expect_object(body, names - {"feedback"} if first else names, "an object")
+    names -= {"feedback", "unrelated"} if first else {"unrelated"} if version < 4 else set()
+    body = expect_object(body, names, "an object")
     if not isinstance(body["parts"], list) or not 0 < len(body["parts"]) <= MAX_PARTS:
         raise Misfit(f"parts, from 1 to {MAX_PARTS}", type(body["parts"]).__name__)
     parts = tuple(_part(value, f"parts[{number}]", version) for number, value in enumerate(body["parts"]))
@@ -265,7 +271,7 @@ def _manifest(body: Mapping[str, Any]) -> MixtureManifest:
             raise Misfit(f"parts with distinct values of {field}", "one that occurs twice")
     if not any(part.weight for part in parts):
         raise Misfit("a weight other than 0", "weights of 0 only")
-    feedback = None if first else body["feedback"]
+    feedback, unrelated = body.get("feedback"), body.get("unrelated")
     if not any(part.retrieves for part in parts):
         raise Misfit("a part that retrieves candidates", "none")
     return MixtureManifest(
@@ -273,6 +279,7 @@ def _manifest(body: Mapping[str, Any]) -> MixtureManifest:
         depth=expect_whole(body["depth"], "depth", 1, MAX_DEPTH),
         normalisation=expect_choice(body["normalisation"], "normalisation", ("z",)),
         feedback=None if feedback is None else _feedback(feedback),
+        unrelated=None if unrelated is None else _unrelated(unrelated),
         written_by=expect_text(body["written_by"], "written_by"),
     )
 
@@ -300,3 +307,19 @@ def _feedback(value: object) -> Feedback:
         return Feedback(**body)
     except ParameterError as error:
         raise Misfit("feedback within its ranges", str(dict(error.facts))) from None
+
+
+def _unrelated(value: object) -> UnrelatedQueries:
+    body = expect_object(value, {field.name for field in fields(UnrelatedQueries)}, "unrelated")
+    given = body["quantiles"]
+    if not isinstance(given, list) or len(given) != STEPS + 1:
+        raise Misfit(f"unrelated.quantiles, {STEPS + 1} numbers", type(given).__name__)
+    quantiles = tuple(
+        expect_number(each, f"unrelated.quantiles[{place}]", -LARGEST, LARGEST)
+        for place, each in enumerate(given)
+    )
+    if any(later < earlier for earlier, later in pairwise(quantiles)):
+        raise Misfit("unrelated.quantiles in ascending order", "others")
+    return UnrelatedQueries(
+        documents=expect_whole(body["documents"], "unrelated.documents", 0), quantiles=quantiles
+    )

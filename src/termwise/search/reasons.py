@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from termwise.display.safe_text import legible_line, listed
+from termwise.engine.unrelated_queries import LEAST_RELEVANCE
 from termwise.search.backend import Backend
 from termwise.search.parts import Part
 from termwise.search.request import Search
@@ -52,8 +53,14 @@ def reasons_for_none(results: Results, backend: Backend, search: Callable[[Searc
         return [f"no document contains enough words of the query, {match}"]
     conditions = conditions_text(results)
     if conditions and len(search(replace(results.without_conditions(), k=1, offset=0)).ranking):
-        return _reasons_of_conditions(results, conditions, backend, search)
-    return _reasons_of_query(results, backend)
+        lines = _reasons_of_conditions(results, conditions, backend, search)
+    else:
+        lines = _reasons_of_query(results, backend)
+    if results.left_out_by_relevance:
+        least = results.search.min_relevance
+        least = LEAST_RELEVANCE if least is None else least
+        lines.append(f"no document is near enough in meaning: the relevance of all is below {least:g}")
+    return lines
 
 
 def _reasons_of_conditions(

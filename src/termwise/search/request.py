@@ -13,7 +13,7 @@ from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.records import AttributeValue, ExcludedDocuments, Query
-from termwise.validation import check, check_flag, check_names, is_integer
+from termwise.validation import check, check_flag, check_names, is_finite_number, is_integer
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
@@ -81,6 +81,10 @@ class Search:
         ``all``, or ``any`` if no document that the conditions allow contains all. See `termwise.engine.word_matches`.
     only_words : bool, optional
         In a mixture, leave out results that match by meaning only.
+    min_relevance : float, optional
+        In a mixture, leave out results that match by meaning only and have a lower relevance: the share of unrelated
+        queries whose best result is less near, from 0 to 1; see `termwise.engine.unrelated_queries`. By default 0.9 if
+        no document matches by words, and otherwise 0.
     syntax : bool, optional
         Read operators in the query, see `termwise.search.query_syntax`.
     sort : str or sequence of str, optional
@@ -156,6 +160,7 @@ class Search:
     must_not: Words = _NONE
     match: str | None = None
     only_words: bool = False
+    min_relevance: float | None = None
     syntax: bool = False
     sort: str | Sequence[str] | None = None
     after: Sequence[AttributeValue | None] | None = None
@@ -222,6 +227,10 @@ class Search:
             check(
                 "match", self.match, holds, "any, most, all, or a number of words such as 2, 75%, -1 or 2<75%"
             )
+        if self.min_relevance is not None:
+            holds = is_finite_number(self.min_relevance) and 0 <= self.min_relevance <= 1
+            check("min_relevance", self.min_relevance, holds, "a number from 0 to 1")
+            self._set(min_relevance=float(self.min_relevance))
         if self.feedback is not True:
             check_flag("feedback", self.feedback)
         if self.collapse is None and self.collapse_size != 1:
@@ -284,6 +293,7 @@ class Search:
         if by_example and for_queries:
             raise _not_together(for_queries, given)
         others = [name for name in ("facets", "ranges", "match", "only_words") if getattr(self, name)]
+        others += ["min_relevance"] if self.min_relevance is not None else []
         if self.candidates is not None and others:
             raise _not_together(["candidates"], others)
         if self.weights is not None:

@@ -490,7 +490,8 @@ class Results:
     def hits(self, *, show: Sequence[str] | None = None, texts: bool = True) -> list[Hit]:
         """Return the results with attributes and texts, and what they match; see `Searcher.hits`."""
         hits = hits_of(self._backend, self.ranking, show, texts)
-        return [hit._replace(matches=each) for hit, each in zip(hits, self.matching(), strict=True)]
+        found = zip(hits, self.matching(), self.relevance(), strict=True)
+        return [hit._replace(matches=matches, relevance=relevance) for hit, matches, relevance in found]
 
     def matching(self) -> list[Matching | None]:
         """Return for each document of the ranking whether it matches by words, see `Search.match`, or by meaning only.
@@ -512,6 +513,39 @@ class Results:
             return [None] * len(self.ranking)
         by_words = self._all_matches.by_words(self._positions(self.ranking.doc_ids))
         return ["words" if each else "meaning" for each in by_words.tolist()]
+
+    def relevance(self) -> list[float | None]:
+        """Return for each document of the ranking the share of unrelated queries whose best result is less near.
+
+        It is estimated from the vectors of a mixture alone; see `termwise.engine.unrelated_queries`, and
+        `Search.min_relevance`. None without a query, for candidates, in an index, and in a mixture without vectors or
+        of an earlier version.
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> from termwise.search import Search
+        >>> tea = [termwise.Document("a", "green tea"), termwise.Document("b", "a pot for coffee")]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     searcher = termwise.build_index(tea, folder, model="instant")
+        ...     results = searcher.search(Search("espresso", min_relevance=0))
+        ...     results.ranking.doc_ids, results.relevance()[0] > results.relevance()[1]
+        (('b', 'a'), True)
+        """
+        found = None
+        if not self._lists and self.search.candidates is None:
+            matches = self._all_matches
+            if not isinstance(matches, IndexMatches):
+                found = matches.relevance(self._positions(self.ranking.doc_ids))
+        return [None] * len(self.ranking) if found is None else found.tolist()
+
+    @property
+    def left_out_by_relevance(self) -> int:
+        """Number of documents that are near in meaning, and no results because of their relevance."""
+        if self._lists or self.search.candidates is not None:
+            return 0
+        matches = self._all_matches
+        return 0 if isinstance(matches, IndexMatches) else matches.left_out_by_relevance
 
     def snippets(
         self, doc_ids: Sequence[str] | None = None, *, length: int = 200, field: str | None = None

@@ -22,6 +22,7 @@ from termwise.engine.query_settings import (
 from termwise.engine.result_order import Best
 from termwise.engine.retrieval import RankedOrdinals, Scored, documents_in_order, first_stage, score_documents
 from termwise.engine.text_conditions import TextReader
+from termwise.engine.unrelated_queries import no_relevance
 from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
@@ -149,6 +150,8 @@ class SingleIndex:
                 facts=[("index", self.path), ("parts", ", ".join(search.relevance.parts))],
                 fixes=["remove parts from the relevance"],
             )
+        if search.min_relevance is not None:
+            raise no_relevance(search.min_relevance, [("index", self.path)], is_mixture=False)
         encoder: QueryEncoder
         if search.weights is None:
             encoder = self.weighted_encoder(search, example)

@@ -120,7 +120,7 @@ class ExplanationAnswer(TypedDict):
 
     In a mixture, `constant` is the sum of the shifts of its `parts`. `unknown` are positions of words of the query
     that the index lacks, and `results` is the number of ranked documents. `pinned` is the query of the rule that puts
-    the document before others. What is empty is left out.
+    the document before others, and `relevance` is that of a result. What is empty is left out.
     """
 
     doc_id: str
@@ -136,6 +136,7 @@ class ExplanationAnswer(TypedDict):
     windows: NotRequired[list[WindowAnswer]]
     conditions: NotRequired[list[TextConditionAnswer]]
     pinned: NotRequired[str]
+    relevance: NotRequired[float]
     query: NotRequired[str]
     text: NotRequired[str]
 
@@ -144,7 +145,8 @@ class HitAnswer(TypedDict):
     """Result of a search, with the attributes, text, excerpt and explanation that were requested.
 
     `matches` says whether it matches the words of the query, as far as `matched` of the answer asks, or only its
-    meaning. `pinned` is true if a rule puts it first.
+    meaning. `relevance` is the share of unrelated queries whose best result is less near. `pinned` is true if a rule
+    puts it first.
     """
 
     rank: int
@@ -152,6 +154,7 @@ class HitAnswer(TypedDict):
     score: float
     pinned: NotRequired[bool]
     matches: NotRequired[Literal["words", "meaning"]]
+    relevance: NotRequired[float]
     attributes: NotRequired[dict[str, Any]]
     text: NotRequired[str | None]
     texts: NotRequired[dict[str, str]]

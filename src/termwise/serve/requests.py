@@ -105,6 +105,15 @@ class SearchOptions(_Request):
     only_words: bool = Field(
         False, description="Leave out the results of a mixture that match by meaning only."
     )
+    min_relevance: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description=(
+            "Leave out the results of a mixture that match by meaning only, unless they are nearer than the best "
+            "results of this share of unrelated queries. By default 0.9 if no document matches by words, otherwise 0."
+        ),
+    )
     syntax: bool = Field(
         False,
         description='Read +word, -word, "a phrase" and field:value (the attribute has this value) in the query.',

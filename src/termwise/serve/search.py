@@ -210,6 +210,8 @@ def hit_record(rank: int, hit: Hit) -> HitAnswer:
         record["pinned"] = True
     if hit.matches is not None:
         record["matches"] = hit.matches
+    if hit.relevance is not None:
+        record["relevance"] = hit.relevance
     if hit.attributes:
         record["attributes"] = json_attributes(hit.attributes)
     return record

@@ -63,7 +63,7 @@ def test_the_terminal_groups_the_terms_by_part():
         rendered(explanation_renderable(EXPLANATION), width=92)
         == """\
 d1
-score -1.0000 · not among the 12 candidates of this query
+score -1.0000 · not among the 12 results of this query
 query ‹merging› ‹gravity› ‹zebra›
 
 parts

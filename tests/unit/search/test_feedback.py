@@ -522,7 +522,7 @@ def body(folder: Path) -> Any:
 def test_a_folder_keeps_feedback_and_the_parts_that_retrieve(folder: Path, parts: Parts) -> None:
     both = {name: parts[name] for name in ("bm25", "dense")}
     manifest, opened = MixtureManifest.read(folder), termwise.open(folder)
-    assert (body(folder)["version"], body(folder)["feedback"]) == (3, {"documents": 3, "weight": 0.5})
+    assert (body(folder)["version"], body(folder)["feedback"]) == (4, {"documents": 3, "weight": 0.5})
     assert manifest.feedback == opened.backend.feedback == Feedback(3, 0.5)  # type: ignore[union-attr]
     assert [part.retrieves for part in manifest.parts] == [True, False]
     mixture = mixed(both, Feedback(3, 0.5), only_scoring=["dense"])
@@ -530,15 +530,18 @@ def test_a_folder_keeps_feedback_and_the_parts_that_retrieve(folder: Path, parts
     manifest.write(folder)
     assert MixtureManifest.read(folder) == manifest
     assert verify(folder) == []
-    # Version 2 has no scales.
-    second = body(folder)
-    for part in second["parts"]:
+    # Version 3 has no scores of unrelated queries, and version 2 no scales.
+    third = body(folder)
+    assert third.pop("unrelated") is not None
+    (folder / "mixture.json").write_bytes(sealed({**third, "version": 3}))
+    assert MixtureManifest.read(folder) == replace(manifest, unrelated=None)
+    for part in third["parts"]:
         assert part.pop("scale") is None
-    (folder / "mixture.json").write_bytes(sealed({**second, "version": 2}))
-    assert MixtureManifest.read(folder) == manifest
+    (folder / "mixture.json").write_bytes(sealed({**third, "version": 2}))
+    assert MixtureManifest.read(folder) == replace(manifest, unrelated=None)
     manifest.write(folder)
     # Version 1 has neither.
-    earlier = {name: value for name, value in body(folder).items() if name != "feedback"}
+    earlier = {name: value for name, value in body(folder).items() if name not in ("feedback", "unrelated")}
     for part in earlier["parts"]:
         del part["retrieves"], part["scale"]
     (folder / "mixture.json").write_bytes(sealed({**earlier, "version": 1}))

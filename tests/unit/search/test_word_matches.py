@@ -71,7 +71,7 @@ def shallow(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
 def test_matches_by_hand(
     mixture: Searcher, query: str, match: str | None, level: str, expected: list[str]
 ) -> None:
-    found = mixture.search(Search(query, match=match))
+    found = mixture.search(Search(query, match=match, min_relevance=0))
     marks = dict(zip(found.ranking.doc_ids, found.matching(), strict=True))
     assert found.matched == level
     assert [name for name in sorted(marks) if marks[name] == "words"] == expected

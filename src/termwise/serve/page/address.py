@@ -37,6 +37,8 @@ class SearchAddress:
         Attribute to sort by, after - for descending order; empty for the order of the scores.
     fuzzy : bool
         Whether to add words of similar spelling.
+    any_relevance : bool
+        Whether documents of any relevance are results, see `Search.min_relevance`.
     chosen : mapping of str to tuple of str
         Values of attributes; a result has one of each.
     bounds : mapping of str to (str, str)
@@ -51,6 +53,7 @@ class SearchAddress:
     page: int = 1
     sort: str = ""
     fuzzy: bool = False
+    any_relevance: bool = False
     chosen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bounds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     all_documents: bool = False
@@ -85,6 +88,7 @@ class SearchAddress:
             page=_page(given.get("page") or "1"),
             sort=given.get("sort", ""),
             fuzzy=is_set(given, "fuzzy"),
+            any_relevance=is_set(given, "any"),
             chosen={
                 name[len(CHOSEN) :]: tuple(dict.fromkeys(given.getlist(name)))
                 for name in names
@@ -153,6 +157,7 @@ class SearchAddress:
     def _parameters(self) -> list[tuple[str, str]]:
         pairs = [("index", self.index), ("q", self.query), ("like", self.like), ("sort", self.sort)]
         pairs += [("fuzzy", "1" if self.fuzzy else ""), ("all", "1" if self.all_documents else "")]
+        pairs += [("any", "1" if self.any_relevance else "")]
         pairs += [("page", str(self.page) if self.page > 1 else "")]
         pairs += [(CHOSEN + name, each) for name, values in self.chosen.items() for each in values]
         for name, (low, high) in self.bounds.items():
