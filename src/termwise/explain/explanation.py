@@ -214,7 +214,7 @@ class Explanation:
         Documents with neighbouring ranks.
     results : int or None
         Number of documents that match the query and are not excluded; None if the rank was not computed.
-        In a mixture: number of candidates.
+        In a mixture: number of candidates that are results.
     example : str or None
         Identifier of the document that is the query, in a query by example.
     parts : tuple of MixturePart
