@@ -397,6 +397,25 @@ def test_parts_of_a_mixture_are_explained(mixed: TestClient) -> None:
     ]
 
 
+def test_nonsense_finds_nothing_over_http_and_on_the_page(tmp_path: Path) -> None:
+    termwise.build_index(TEAS, tmp_path / "teas.tw", model="instant", store_text=True)
+    with served([str(tmp_path / "teas.tw")]) as client:
+        answer = client.post("/v1/indexes/teas/search", json={"query": "asdkjhqwe"}).json()
+        assert answer["hits"] == []
+        reason = "no document is near enough in meaning: the relevance of all is below 0.9"
+        assert answer["reasons"][-1] == reason
+        request = {"query": "asdkjhqwe", "min_relevance": 0, "explain": True}
+        every = client.post("/v1/indexes/teas/search", json=request).json()["hits"]
+        assert len(every) == len(TEAS)
+        assert all(0 <= hit["relevance"] == hit["explanation"]["relevance"] < 0.9 for hit in every)
+        refused = client.post("/v1/indexes/teas/search", json={"query": "tea", "min_relevance": 1.5})
+        assert refused.status_code == 400
+        text = page(client, "/?q=asdkjhqwe")
+        assert reason in words(text)
+        (link,) = re.findall(r'<a href="([^"]*)">Show them</a>', text)
+        assert len(titles(page(client, html.unescape(link)))) == len(TEAS)
+
+
 def test_the_description_of_the_api_names_every_operation_and_field(client: TestClient) -> None:
     text = words(page(client, "/docs"))
     document = client.get("/openapi.json").json()
