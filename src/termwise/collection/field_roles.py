@@ -4,12 +4,15 @@ The rules, for the fields of the first `SAMPLE` records, or of fewer if these ha
 
 1. ``title`` and the names of `termwise.collection.fields.BODY_FIELDS` are text, and no attributes.
 2. Other strings are text if they have several words and mostly differ: on average at least `WORDS` words, of which
-   `DIFFERENT` of the values are different, or `FEW_WORDS` words and `MOSTLY_DIFFERENT`. A word has at least two letters
-   in a row; in scripts without spaces, two letters are a word. The items of lists are judged together, and are text
-   only by the first of the two numbers: a list of a few words each is a list of keywords.
-3. Numbers, dates, true and false, other strings and lists of strings are attributes, unless one in ten of the values is
+   `DIFFERENT` of the values are different, or `FEW_WORDS` words and `MOSTLY_DIFFERENT`. Variants of a product repeat
+   its description, so values of `MANY_WORDS` words are text if `RARELY_DIFFERENT` of them are different. A word has at
+   least two letters in a row; in scripts without spaces, two letters are a word. The items of lists are judged
+   together, and `FEW_WORDS` are not enough for them: a list of a few words each is a list of keywords.
+3. Codes are text and attribute, because people search for them: strings of at most `LONGEST_CODE` characters without
+   white space, of which `MOSTLY_DIFFERENT` are different, and half have letters and digits, at least five of them.
+4. Numbers, dates, true and false, other strings and lists of strings are attributes, unless one in ten of the values is
    longer than `LONGEST_VALUE` characters or cannot be stored, or half of them are links.
-4. Other fields are neither, and so are objects with more than `MOST_INNER` fields, and fields without any value.
+5. Other fields are neither, and so are objects with more than `MOST_INNER` fields, and fields without any value.
 
 At most `MOST_ATTRIBUTES` fields become attributes, the first ones. Texts are joined in the order in which the fields
 first occur, with the title first.
@@ -36,8 +39,12 @@ SAMPLE = 1000
 SAMPLE_LENGTH = 1 << 22
 """Number of characters of strings from which no further record decides."""
 
+MANY_WORDS, RARELY_DIFFERENT = 8.0, 0.02
 WORDS, DIFFERENT = 5.0, 0.5
 FEW_WORDS, MOSTLY_DIFFERENT = 2.0, 0.9
+
+LONGEST_CODE = 20
+"""Largest number of characters of a code; identifiers of machines are longer."""
 
 LONGEST_VALUE = 256
 """Largest number of characters of a string in an inferred attribute."""
@@ -54,6 +61,8 @@ _LETTERS = re.compile(r"[^\W\d_]{2}")
 _WITHOUT_SPACES = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002ffff]"
 )
+_CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])(?=(?:[\W_]*[^\W_]){5})[\w./+-]+")
+_FILE = re.compile(r".+\.[A-Za-z]{2,4}[0-9]?")
 _LINK = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:)?//\S+|www\.\S+|data:\S+")
 
 AttributeNames = tuple[str, ...] | Schema | Literal["all", "inferred"] | None
@@ -231,12 +240,13 @@ def decide_roles(
     choice = fields
     if fields is None:
         others = [name for name in names if name not in identifiers and name not in named]
-        texts = tuple(_texts(records, names, others, body_fields))
+        texts = tuple(_texts(records, names, others, body_fields, codes=attributes == "inferred"))
         choice = None if _is_default(records, texts, body_fields) else texts
     flat = {name: values for name, values in _flat(records, names).items() if name not in identifiers}
     kept: tuple[str, ...] = ()
     if attributes == "inferred":
-        unnamed = [name for name in flat if name not in ("title", *body_fields, *texts)]
+        codes = [name for name in texts if _look_like_codes(flat.get(name, ()))]
+        unnamed = [name for name in flat if name in codes or name not in ("title", *body_fields, *texts)]
         candidates = [name for name in unnamed if _is_attribute(flat[name], untyped)]
         kept = tuple(candidates[:MOST_ATTRIBUTES])
     elif attributes == "all":
@@ -260,8 +270,10 @@ def _texts(
     names: Iterable[str],
     others: Sequence[str],
     body_fields: Sequence[str],
+    *,
+    codes: bool,
 ) -> Iterator[str]:
-    """Yield the names of the fields that are text, the title first."""
+    """Yield the names of the fields that are text, the title first; with `codes`, also those of codes."""
     body = next((name for name in body_fields if name in names), None)
     if "title" in names and "title" not in body_fields:
         yield "title"
@@ -273,7 +285,7 @@ def _texts(
             if name in body_fields:
                 if values and all(isinstance(value, str) for value in values):
                     yield name
-            elif _looks_like_text(values):
+            elif _looks_like_text(values) or (codes and _look_like_codes(values)):
                 yield name
 
 
@@ -321,9 +333,28 @@ def _looks_like_text(values: Sequence[Any]) -> bool:
         return False
     mean = sum(map(_words, strings)) / len(strings)
     different = len(set(strings)) / len(strings)
-    return (mean >= WORDS and different >= DIFFERENT) or (
-        not lists and mean >= FEW_WORDS and different >= MOSTLY_DIFFERENT
+    return (
+        (mean >= MANY_WORDS and different >= RARELY_DIFFERENT and len(set(strings)) > 1)
+        or (mean >= WORDS and different >= DIFFERENT)
+        or (not lists and mean >= FEW_WORDS and different >= MOSTLY_DIFFERENT)
     )
+
+
+def _look_like_codes(values: Sequence[Any]) -> bool:
+    """Return whether values are codes by the third rule; names of files are none.
+
+    Examples
+    --------
+    >>> _look_like_codes(["AB-1200/X", "TN2420"]), _look_like_codes(["AB-1200/X"] * 2), _look_like_codes(["p0001.png"])
+    (True, False, False)
+    """
+    strings = _strings(values)
+    if not strings or not all(isinstance(value, str) for value in values):
+        return False
+    if any(len(string) > LONGEST_CODE or len(string.split()) > 1 for string in strings):
+        return False
+    coded = sum(_CODE.fullmatch(each) is not None and _FILE.fullmatch(each) is None for each in strings)
+    return 2 * coded >= len(strings) and len(set(strings)) >= MOSTLY_DIFFERENT * len(strings)
 
 
 def _words(text: str) -> float:
@@ -342,7 +373,7 @@ def _words(text: str) -> float:
 
 
 def _is_attribute(values: Sequence[Any], untyped: bool) -> bool:
-    """Return whether values are those of an attribute by the third rule, and not text."""
+    """Return whether values are those of an attribute by the fourth rule, and not text."""
     values = [value for value in values if not is_missing(value, untyped=untyped)]
     if not values or _looks_like_text(values):
         return False

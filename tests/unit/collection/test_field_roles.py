@@ -82,10 +82,21 @@ def test_a_shop() -> None:
         (["dark blue", "green", "dark blue", "red"], "attributes"),
         (["Walnut desk", "Brass lamp", "Green sofa"], "texts"),
         (["one of five words here"] * 3, "attributes"),
+        (["the same text of all the variants of it"] * 3, "attributes"),
+        (
+            (
+                ["one text of eight words for each variant"] * 9
+                + ["and one text of eight words for the other"]
+            ),
+            "texts",
+        ),
         (["one of five words here", "and five other words then"] * 2, "texts"),
         (["2024-01-31", "2024-02-01"], "attributes"),
         ([1, 2.5, None], "attributes"),
         (["AB-1200/X", "AB-1201/X"], "attributes"),
+        (["AB-1200/X", "AB-1201/X"], "texts"),
+        (["TN2420", "30512345"], "texts"),
+        (["A1234", "A1234", "B1234"], "attributes"),
         (["山の上のホテルの朝食", "川の下の古い旅館です"], "texts"),
         (["x" * (LONGEST_VALUE + 1)], "neither"),
         (["http://a.b", "//c.d/e", "www.f.g"], "neither"),
@@ -104,6 +115,38 @@ def test_the_role_of_a_field(values: list[Any], role: str) -> None:
         assert found.attributes == ("field",) or "field" in names
     else:
         assert "field" in names
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["AB-1200/X", "AB-1201/X 3"],
+        ["p1.png", "p22222.jpeg"],
+        ["0f8fad5bd9cb469fa16570867728950e", "7c9e6679742540de944be07fc1f90ae7"],
+        ["2024-01-31", "2024-02-01"],
+        ["40mm", "42mm"],
+        ["red", "green"],
+        ["12345", "12346"],
+        [["AB-1200/X"], ["AB-1201/X"]],
+    ],
+)
+def test_no_codes(values: list[Any]) -> None:
+    found = roles([{"id": n, "title": "x", "field": value} for n, value in enumerate(values)])
+    assert "field" not in found.texts
+
+
+def test_codes_are_searched_and_filtered(tmp_path: Path) -> None:
+    records = [product(number, sku=f"AB-{1200 + number}/X") for number in range(30)]
+    assert str(roles(records)) == (
+        "indexed: title, description, features, sku; attributes: brand, price, tags, sku; neither: image_url"
+    )
+    named = roles(records, fields=("title", "sku"))
+    assert (named.texts, named.attributes) == (("title", "sku"), ("brand", "price", "tags", "sku"))
+    for attributes in (("sku", "brand"), "all"):
+        assert "sku" not in roles(records, attributes=attributes).texts
+    searcher = termwise.build_index(lines(tmp_path / "shop.jsonl", records), tmp_path / "i", model="bm25")
+    assert searcher.rank("ab1207x", k=1).doc_ids == ("p7",)
+    assert searcher.rank("walnut", filter='sku = "AB-1207/X"').doc_ids == ("p7",)
 
 
 def test_texts_that_are_the_default_name_no_fields() -> None:
