@@ -1,4 +1,4 @@
-r"""Searches with required words and phrases: the first search, which reads texts, and later ones; and with boosts.
+r"""Searches with required words and phrases: the first search, which reads texts, and later ones.
 
     pip install -e .
     python benchmarks/conditions.py corpus.jsonl.gz queries.jsonl      # a minute
@@ -6,11 +6,8 @@ r"""Searches with required words and phrases: the first search, which reads text
 Three conditions: the most frequent word; the most frequent pair of adjacent words; and two frequent words that are
 nowhere adjacent, the worst case of a phrase, for which all texts with both words are read. Each for BM25, whose
 postings rule out texts, and for Model 1, whose texts all have to be read. For the first search, a searcher without kept
-verdicts is made for each query.
-
-Two boosts, by a number with saturation and by the age of a date, both random, beside the same searches without: the
-weights are the shares .1 and .5 of the best score of the first query. Results are printed and appended as one JSON
-object to ``benchmarks/results/conditions.jsonl``.
+verdicts is made for each query. The result is printed and appended as one JSON object to
+``benchmarks/results/conditions.jsonl``.
 """
 
 from __future__ import annotations
@@ -21,7 +18,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from datetime import date, timedelta
 from itertools import combinations, islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -34,13 +30,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
 from timing import RESULTS, about, append, pinned, say  # noqa: E402
 
 import termwise  # noqa: E402
-from termwise.collection import open_collection, read_queries  # noqa: E402
-from termwise.search import Boost, Relevance, Search, Searcher  # noqa: E402
-
-ROUNDS = 20
-"""Searches of each query with and without boosts."""
-
-FIRST_DAY = date(2024, 1, 1)
+from termwise.collection import read_queries  # noqa: E402
+from termwise.search import Searcher  # noqa: E402
 
 FREQUENT = 40
 """Number of frequent words among which a pair is searched that is nowhere adjacent."""
@@ -88,44 +79,6 @@ def milliseconds(searcher: Searcher, queries: Sequence[str], conditions: dict[st
     return {"first": float(np.median(first)), "later": float(np.median(later))}
 
 
-def boosted(collection: Path, folder: Path, queries: Sequence[str]) -> dict[str, Any]:
-    """Return the medians of the times of searches without boosts and with two, and the ratio of each query."""
-    random = np.random.default_rng(0)
-    documents = [
-        document._replace(
-            attributes={
-                "sold": int(random.pareto(1.0) * 100),
-                "added": FIRST_DAY + timedelta(days=int(random.integers(0, 1000))),
-            }
-        )
-        for document in open_collection(collection).documents()
-    ]
-    searcher = termwise.build_index(documents, folder, model="bm25", analyzer="english", attributes="all")
-    best = float(searcher.rank(queries[0], k=1).scores[0])
-    report: dict[str, Any] = {}
-    for share in (0.1, 0.5):
-        relevance = Relevance(
-            (
-                Boost("sold", share * best, saturation=100),
-                Boost("added", share * best, half_life="90 days", now=FIRST_DAY + timedelta(days=1000)),
-            )
-        )
-        times: list[list[float]] = [[], []]
-        for _ in range(ROUNDS):
-            for query in queries:
-                for place, each in enumerate((None, relevance)):
-                    begin = time.perf_counter()
-                    searcher.search(Search(query, relevance=each)).ranking  # noqa: B018
-                    times[place].append(1000 * (time.perf_counter() - begin))
-        plain, with_boosts = np.array(times)
-        report[f"weights {share} of the best score"] = {
-            "without": float(np.median(plain)),
-            "with": float(np.median(with_boosts)),
-            "ratio": float(np.median(with_boosts / plain)),
-        }
-    return report
-
-
 def main(given: Sequence[str] | None = None) -> None:
     """Measure, print, and append to the results."""
     command = argparse.ArgumentParser(
@@ -159,11 +112,6 @@ def main(given: Sequence[str] | None = None) -> None:
                 say(
                     f"{model:8} {name:20} {given:30} first {times['first']:9.2f}  later {times['later']:9.2f} ms"
                 )
-        report["boosts"] = boosted(arguments.collection, Path(folder, "boosts"), queries)
-        for name, row in report["boosts"].items():
-            say(
-                f"two boosts, {name}: {row['without']:.2f} ms without, {row['with']:.2f} with, {row['ratio']:.2f}x"
-            )
     append(report, "conditions", arguments.out)
 
 

@@ -23,7 +23,7 @@ from termwise.index.container import corrupt
 from termwise.index.manifest_records import BLOCK_BITS
 from termwise.kernels.retrieval import INTACT, max_score, ordinal_bits, retrieve_segments
 
-MORE = 16
+MORE = 4
 """Documents to find besides the results, because upper bounds are in another order than scores."""
 
 SLACK = 1e-9

@@ -40,6 +40,9 @@ MOST_WEIGHT = 1e6
 MOST_VALUES = 1000
 """Largest number of values of a boost."""
 
+CALL = 1600
+"""Number of documents whose boosts take as long as what each computation takes besides."""
+
 Floats = npt.NDArray[np.float64]
 
 _SHAPES = ("saturation", "half_life", "near", "values")
@@ -189,7 +192,7 @@ def _microseconds(period: object) -> float | None:
 class IndexBoosts:
     """Boosts of searches over the documents of an index.
 
-    The sums of all documents are kept when as many were computed one by one.
+    The sums of all documents are computed and kept when those of some documents have taken as long.
 
     Parameters
     ----------
@@ -224,7 +227,7 @@ class IndexBoosts:
     def of(self, ordinals: npt.NDArray[np.int64]) -> Floats:
         """Return the sum of all boosts of each document."""
         if self._all is None:
-            self._computed += len(ordinals)
+            self._computed += len(ordinals) + CALL
             if self._computed <= len(self.index):
                 return self._sums(ordinals)
             self._all = self._sums(np.arange(len(self.index)))

@@ -204,21 +204,26 @@ class WeightedQueryEncoder:
             counts = np.rint(np.exp(counts - 1.0))
         weights = self._of_counts(counts)
         if added.terms:
-            numbers = np.array([each.number for each in added.terms], dtype=np.int32)
-            of_typed, of_added = weights, self._of_added(added.terms)
-            terms, places = np.unique(np.concatenate([terms, numbers]), return_inverse=True)
-            weights = np.zeros(len(terms))
-            weights[places[: len(of_typed)]] = of_typed
-            places = places[len(of_typed) :]
-            summed = np.array([each.origin != "synonym" for each in added.terms])
-            np.add.at(weights, places[summed], of_added[summed])
-            np.maximum.at(weights, places[~summed], of_added[~summed])
+            weight_of = dict(zip(terms.tolist(), weights.tolist(), strict=True))
+            of_added = list(zip(added.terms, self._of_added(added.terms).tolist(), strict=True))
+            for each, weight in of_added:
+                if each.origin != "synonym":
+                    weight_of[each.number] = weight_of.get(each.number, 0.0) + weight
+            for each, weight in of_added:
+                if each.origin == "synonym":
+                    weight_of[each.number] = max(weight_of.get(each.number, 0.0), weight)
+            terms = np.array(sorted(weight_of), dtype=np.int32)
+            weights = np.array([weight_of[term] for term in terms.tolist()])
         weights = self._of_frequencies(terms, weights)
         kept = weights > 0
         terms, weights = terms[kept], weights[kept]
         if background is not None and len(terms):
             terms = np.append(terms, np.int32(background))
             weights = np.append(weights, weights.sum())
+        if self.settings is DEFAULT:  # counts, and shares of them, are valid weights
+            return TermWeights.of_query(
+                dict(zip(terms.tolist(), weights.tolist(), strict=True)), row.vocabulary
+            )
         return TermWeights(np.array([0, len(terms)]), terms, weights.astype(np.float32), row.vocabulary)
 
     def _of_counts(self, counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -104,6 +104,7 @@ class Synonyms:
 
     def __post_init__(self) -> None:
         self.__dict__["_matchers"] = {}
+        self.__dict__["_last"] = (None, None)
 
     def __bool__(self) -> bool:
         return bool(self.lines)
@@ -167,10 +168,14 @@ class Synonyms:
 
     def matcher(self, analyzer: Analyzer) -> SynonymMatcher:
         """Return the lines as an analyzer writes them; those of earlier calls are kept."""
+        last: tuple[Analyzer | None, SynonymMatcher] = self.__dict__["_last"]
+        if last[0] is analyzer:  # a fingerprint takes as long as a search
+            return last[1]
         kept: dict[str, SynonymMatcher] = self.__dict__["_matchers"]
         fingerprint = analyzer.spec.fingerprint
         if fingerprint not in kept:
             kept[fingerprint] = SynonymMatcher(self, analyzer)
+        self.__dict__["_last"] = analyzer, kept[fingerprint]
         return kept[fingerprint]
 
 

@@ -110,6 +110,7 @@ class QueryRules:
 
     def __post_init__(self) -> None:
         self.__dict__["_tables"] = {}
+        self.__dict__["_last"] = (None, ({}, 0))
 
     def __reduce__(self) -> tuple[type[QueryRules], tuple[tuple[QueryRule, ...]]]:
         return QueryRules, (self.rules,)
@@ -128,12 +129,11 @@ class QueryRules:
         >>> rules.for_query("Sofa beds", make_analyzer("english"))
         MatchingRules(pinned={'b': 'sofa bed', 'a': 'sofa'}, banned=frozenset({'c'}))
         """
-        table = self._table(analyzer)
+        table, longest = self._table(analyzer)
         if not table:
             return NO_RULES
         analysis = analyzer.analyze(query)
         tokens, spans = tuple(analysis.tokens), analysis.spans.tolist()
-        longest = max(len(words) for _, words in table)
         pinned: dict[str, str] = {}
         banned: set[str] = set()
         keys: list[tuple[Match, tuple[str, ...]]] = [("exact", tokens)]
@@ -150,9 +150,12 @@ class QueryRules:
         kept = {doc_id: name for doc_id, name in pinned.items() if doc_id not in banned}
         return MatchingRules(kept, frozenset(banned))
 
-    def _table(self, analyzer: Analyzer) -> _Table:
-        """Return the rules by their tokens; those of earlier calls are kept."""
-        tables: dict[str, _Table] = self.__dict__["_tables"]
+    def _table(self, analyzer: Analyzer) -> tuple[_Table, int]:
+        """Return the rules by their tokens, and the largest number of tokens; those of earlier calls are kept."""
+        last: tuple[Analyzer | None, tuple[_Table, int]] = self.__dict__["_last"]
+        if last[0] is analyzer:  # a fingerprint takes as long as a search
+            return last[1]
+        tables: dict[str, tuple[_Table, int]] = self.__dict__["_tables"]
         fingerprint = analyzer.spec.fingerprint
         if fingerprint not in tables:
             table: _Table = {}
@@ -162,5 +165,6 @@ class QueryRules:
                 tokens = tuple(analyzer.tokens(rule.query))
                 if tokens and unknown not in tokens:
                     table.setdefault((rule.match, tokens), []).append(rule)
-            tables[fingerprint] = table
+            tables[fingerprint] = table, max((len(words) for _, words in table), default=0)
+        self.__dict__["_last"] = analyzer, tables[fingerprint]
         return tables[fingerprint]

@@ -132,7 +132,7 @@ class Results:
         """Look up the rules that match the query, and exclude the documents that they ban."""
         relevance, self._pins = self.search.relevance, dict[str, str]()
         by_example = self.search.like is not None or self.search.like_text is not None
-        if relevance is None or by_example:
+        if relevance is None or not relevance.rules or by_example:
             return
         rules = relevance.query_rules.for_query(self.text, self._backend.words.encoder.analyzer)
         self._exclude |= rules.banned
@@ -665,6 +665,9 @@ def boosts_of(backend: Backend, relevance: Relevance) -> IndexBoosts | None:
     boosts, kept = relevance.boosts, backend.kept_boosts
     if not boosts:
         return None
+    for (given, at), same in [*kept.items()]:  # faster than by hashes
+        if given is boosts and at == 0:
+            return same
     from termwise.engine.boosts import MINUTE, IndexBoosts
 
     moves = any(boost.half_life is not None and boost.now is None for boost in boosts)
