@@ -97,7 +97,7 @@ def test_an_index_is_created_filled_and_searched(client: TestClient, folder: Pat
         ({"analysis": {"analyzer": {"default": {"type": "english"}}}}, "lamps", "english"),
         ({"index": {"analysis.analyzer.default.type": "german"}}, "Lampen", "german"),
         ({"termwise.model": "jm"}, "lamp", "standard"),
-        ({"termwise": {"model": "instant"}}, "lights", "english"),
+        ({"termwise": {"model": "instant"}}, "lights", "english-parts"),
     ],
 )
 def test_settings_choose_model_and_analyzer(
