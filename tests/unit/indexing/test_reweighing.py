@@ -88,7 +88,7 @@ class Documents(RuleBasedStateMachine):
         schema = Schema({"words": "integer"})
         if path != self.path:
             schema = Index.open(self.path).schema  # with the attribute that came later
-        options = {"attributes": schema, **FORMS[self.form]}
+        options = {"attributes": schema, "analyzer": "english", **FORMS[self.form]}
         termwise.build_index(list(self.documents.values()), path, **options)
 
     @rule(added=st.dictionaries(IDS, TEXTS, min_size=1, max_size=4))
