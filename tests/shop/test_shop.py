@@ -69,8 +69,7 @@ def unmet(
     searcher: Searcher, query: dict[str, Any], relevance: Relevance | None = RELEVANCE
 ) -> dict[str, Any]:
     """Return what is found instead of what a query must find; empty if it finds all."""
-    nothing = {"only_words": True} if "reason" in query and len(searcher.parts) > 1 else {}
-    search = Search(query["query"], k=1000, relevance=relevance, **nothing, **query.get("options", {}))
+    search = Search(query["query"], k=1000, relevance=relevance, **query.get("options", {}))
     results = searcher.search(search)
     found = list(results.ranking.doc_ids)
     wrong: dict[str, Any] = {}
