@@ -43,6 +43,7 @@ LIBRARIES: dict[str, set[str]] = {
     "onnx": {"train"},
     "onnxruntime": {"encode"},
     "spacy": {"text"},
+    "py3langid": {"text"},
     "simplemma": {"text"},
     "jieba": {"text"},
     "fugashi": {"text"},
@@ -77,6 +78,7 @@ LIBRARIES: dict[str, set[str]] = {
 INSIDE_FUNCTIONS = (
     "onnxruntime",
     "spacy",
+    "py3langid",
     "simplemma",
     "jieba",
     "fugashi",

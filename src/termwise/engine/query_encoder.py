@@ -23,6 +23,7 @@ from termwise.index.manifest import NAME
 from termwise.models.base import QueryWeighting
 from termwise.models.count_query_encoder import CountQueryEncoder
 from termwise.text import Analyzer, AnalyzerSpec, analyzer_from_spec
+from termwise.text.analyzer_by_attribute import SEPARATOR, AnalyzerByAttribute
 from termwise.validation import is_finite_number
 from termwise.weights import TermWeights
 
@@ -138,10 +139,18 @@ def query_encoder_of(index: Index) -> QueryEncoder:
     weighting = query_weighting_of(index)
     term_weights = index.query_weights if weighting == "idf" else None
     analyzer = analyzer_of(index)
+    if isinstance(analyzer, AnalyzerByAttribute):
+        analyzer = analyzer.limited_to(languages_of(index, analyzer))
     try:
         return CountQueryEncoder(analyzer, index.vocabulary, weighting=weighting, term_weights=term_weights)
     except (ParameterError, WeightError) as error:
         raise _unreadable(index, "query", error.message) from error
+
+
+def languages_of(index: Index, analyzer: AnalyzerByAttribute) -> list[str]:
+    """Return the languages of the terms of an index."""
+    starting_with = index.vocabulary.starting_with
+    return [language for language in analyzer.specs if len(starting_with(f"{language}{SEPARATOR}"))]
 
 
 def query_weighting_of(index: Index) -> QueryWeighting:

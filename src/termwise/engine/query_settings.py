@@ -43,7 +43,7 @@ from termwise.text import Analyzer
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
-    from termwise.engine.similar_terms import SimilarTerms
+    from termwise.engine.similar_terms import SimilarTerms, SimilarTermsByLanguage
     from termwise.engine.subwords import SimilarPieces
     from termwise.engine.synonyms import SynonymTerms
 
@@ -129,6 +129,15 @@ def no_whole_words(fuzzy: bool, prefix: bool, facts: Sequence[tuple[str, object]
     )
 
 
+def no_languages(lang: str, facts: Sequence[tuple[str, object]]) -> ParameterError:
+    """Return the error for the language of a query where all documents have the same analyzer."""
+    return ParameterError(
+        "the language of a query needs an index whose analyzer depends on an attribute",
+        facts=[*facts, ("lang", lang)],
+        fixes=[Fix.omit("lang"), Fix.build(analyzer="by-attribute:lang")],
+    )
+
+
 def no_words(match: str | None, only_words: bool, facts: Sequence[tuple[str, object]]) -> ParameterError:
     """Return the error for conditions on the words of a query where documents match by vectors alone."""
     given = {"match": match, "only_words": only_words}
@@ -167,7 +176,7 @@ class WeightedQueryEncoder:
     index : Index
         Source of the document frequencies.
     settings : QuerySettings
-    similar : SimilarTerms, SimilarPieces or None
+    similar : SimilarTerms, SimilarTermsByLanguage, SimilarPieces or None
         Look-up of similar terms, for `fuzzy` and `prefix`.
     fuzzy, prefix : bool
         Whether to add terms of similar spelling, and terms that begin with the last word.
@@ -180,7 +189,7 @@ class WeightedQueryEncoder:
     encoder: QueryEncoder
     index: Index
     settings: QuerySettings = DEFAULT
-    similar: SimilarTerms | SimilarPieces | None = None
+    similar: SimilarTerms | SimilarTermsByLanguage | SimilarPieces | None = None
     fuzzy: bool = False
     prefix: bool = False
     example: int | None = None

@@ -17,27 +17,33 @@ A similar stem can be that of a word that resembles the mistyped one little: *dr
 *dril*, the stem of *drils*. So the distance of a term is that of its words from the mistyped word: of the words that
 stored texts write, with or without the last character, as in *lists* for *lsit*, or else of the word that was compared.
 Where texts are stored, a term is similar only if one of its words is within `most_edits` of the mistyped one.
+
+Where the analyzer depends on an attribute, each language has similar terms of its own, among its terms, for words that
+are in no other language; see `SimilarTermsByLanguage`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.budget import spend
-from termwise.engine.added_terms import AddedTerm, Span
+from termwise.engine.added_terms import AddedTerm, AddedTerms, Span
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
+from termwise.index.segment import concatenated_ranges
+from termwise.index.terms import MappedVocabulary
 from termwise.text import LOWER_CASE, Analysis, Analyzer, WordAnalyzer
+from termwise.text.analyzer_by_attribute import SEPARATOR, AnalyzerByAttribute
 from termwise.weights import TermWeights
 
 MOST_TERMS = 5
@@ -131,29 +137,63 @@ class SimilarTerms:
         Analyzer of its queries.
     is_word : callable, optional
         Returns whether a word is spelt correctly although no document has it. Such a word has no similar terms.
+    vocabulary : MappedVocabulary or TermsOfLanguage, optional
+        Terms to look among; by default those of the index.
     """
 
     replaces: ClassVar[bool] = False  # words with added terms
 
     def __init__(
-        self, index: Index, analyzer: Analyzer, *, is_word: Callable[[str], bool] = lambda word: False
+        self,
+        index: Index,
+        analyzer: Analyzer,
+        *,
+        is_word: Callable[[str], bool] = lambda word: False,
+        vocabulary: MappedVocabulary | TermsOfLanguage | None = None,
     ) -> None:
         self.index = index
         self.analyzer = analyzer
+        self.vocabulary = index.vocabulary if vocabulary is None else vocabulary
         self._is_word = is_word
         # A search looks for the same words several times: for each part of a mixture, suggestions and explanations.
         self._remembered: dict[tuple[str, str], tuple[SimilarTerm, ...]] = {}
         self._written: dict[int, Counter[str]] = {}
 
     @classmethod
-    def of(cls, index: Index, analyzer: Analyzer) -> SimilarTerms | None:
+    def of(cls, index: Index, analyzer: Analyzer) -> SimilarTerms | SimilarTermsByLanguage | None:
         """Return the similar terms of an index; None if its terms are pieces of words."""
-        in_pieces = analyzer.vocabulary is not None or index.term_vectors is not None
-        return None if in_pieces else cls(index, analyzer)
+        if analyzer.vocabulary is not None or index.term_vectors is not None:
+            return None
+        if isinstance(analyzer, AnalyzerByAttribute):
+            return SimilarTermsByLanguage(index, analyzer)
+        return cls(index, analyzer)
+
+    def knowing(self, is_word: Callable[[str], bool]) -> SimilarTerms:
+        """Return the look-up that also knows other words, see `is_word`."""
+        return SimilarTerms(self.index, self.analyzer, is_word=is_word, vocabulary=self.vocabulary)
+
+    def of_language(self, language: str | None) -> SimilarTerms:
+        """Return the look-up itself; see `SimilarTermsByLanguage`."""
+        return self
+
+    @property
+    def prefix(self) -> str:
+        """Beginning of all terms in the index, which `SimilarTerm.term` lacks: language and colon, or nothing."""
+        return self.vocabulary.prefix if isinstance(self.vocabulary, TermsOfLanguage) else ""
+
+    @property
+    def languages(self) -> Sequence[SimilarTerms]:
+        """The look-up itself, as that of the only language."""
+        return (self,)
+
+    def has(self, word: str) -> bool:
+        """Return whether a document has a word, or the analyzer removes it."""
+        tokens = self.analyzer.tokens(word)
+        return not tokens or any(map(self.documents, tokens))
 
     def documents(self, term: str) -> int:
         """Return the number of documents with a term, 0 if it is not in the index."""
-        number = self.index.vocabulary.number(term)
+        number = self.vocabulary.number(term)
         return 0 if number is None else int(self.index.document_frequencies[number])
 
     def missing(self, words: Mapping[str, tuple[Span, ...]]) -> list[tuple[str, tuple[Span, ...]]]:
@@ -291,7 +331,7 @@ class SimilarTerms:
         if distance == 1 <= most_edits(word):
             edited = " ".join(sorted(self._with_one_edit(word)))
             spans = self.analyzer.analyze(edited).spans_by_token()
-            numbers = self.index.vocabulary.numbers(list(spans)).tolist()
+            numbers = self.vocabulary.numbers(list(spans)).tolist()
             found |= {
                 number: edited[slice(*first)]
                 for number, (first, *_) in zip(numbers, spans.values(), strict=True)
@@ -315,14 +355,14 @@ class SimilarTerms:
         from rapidfuzz.process import cdist
 
         numbers = self._characters.candidates(word, distance)
-        terms = self.index.vocabulary.tokens(numbers)
+        terms = self.vocabulary.tokens(numbers)
         distances = cdist([word], terms, scorer=OSA.distance, score_cutoff=distance, dtype=np.uint8)[0]
         return {int(numbers[place]): terms[place] for place in np.flatnonzero(distances <= distance).tolist()}
 
     def starting_with(self, prefix: str, *, without: str) -> list[SimilarTerm]:
         """Return the most frequent terms that begin with a prefix, at most `MOST_TERMS`, except one."""
-        numbers = self.index.vocabulary.starting_with(prefix)
-        return self._most_frequent(numbers[numbers != self.index.vocabulary.number(without)], 0)
+        numbers = self.vocabulary.starting_with(prefix)
+        return self._most_frequent(numbers[numbers != self.vocabulary.number(without)], 0)
 
     def completing(self, text: str, n: int) -> tuple[int, list[SimilarTerm]]:
         """Return where the last word of a text begins, and the most frequent terms that may complete it.
@@ -347,8 +387,8 @@ class SimilarTerms:
         start, token = last
         word = self._beginning(token, text[start:])
         shorter = [word[:end] for end in range(max(1, len(word) - LONGEST_ENDING), len(word))]
-        others = self.index.vocabulary.numbers([token, *shorter])
-        numbers = np.union1d(self.index.vocabulary.starting_with(word), others[others >= 0])
+        others = self.vocabulary.numbers([token, *shorter])
+        numbers = np.union1d(self.vocabulary.starting_with(word), others[others >= 0])
         return start, self._most_frequent(numbers, 0, n)
 
     def _beginning(self, token: str, typed: str) -> str:
@@ -399,7 +439,9 @@ class SimilarTerms:
             completed = self.starting_with(self._beginning(token, query[start:]), without=token)
             total = self.documents(token) + sum(term.documents for term in completed)
             span = (start, len(query))
-            added += [_added(term, "prefix", term.documents / total, (span,)) for term in completed]
+            added += [
+                _added(self.prefix, term, "prefix", term.documents / total, (span,)) for term in completed
+            ]
             if completed:
                 words.pop(token, None)
         if fuzzy:
@@ -408,7 +450,13 @@ class SimilarTerms:
                 similar = self.nearest(token, typed)
                 total = sum(term.documents for term in similar)
                 added += [
-                    _added(term, "fuzzy", (1 - term.distance / len(typed)) * term.documents / total, spans)
+                    _added(
+                        self.prefix,
+                        term,
+                        "fuzzy",
+                        (1 - term.distance / len(typed)) * term.documents / total,
+                        spans,
+                    )
                     for term in similar
                 ]
         return added
@@ -421,20 +469,142 @@ class SimilarTerms:
         numbers = np.sort(numbers[documents >= least])
         terms = [
             SimilarTerm(term, number, term, distance, int(self.index.document_frequencies[number]))
-            for term, number in zip(self.index.vocabulary.tokens(numbers), numbers.tolist(), strict=True)
+            for term, number in zip(self.vocabulary.tokens(numbers), numbers.tolist(), strict=True)
         ]
         # Equal frequencies are in the order of the terms, which does not depend on the history of the index.
         return sorted(terms, key=lambda term: (-term.documents, term.term))[:n]
 
     @cached_property
     def _characters(self) -> _CharacterSets:
-        return _CharacterSets.of(self.index)
+        return _CharacterSets.of(self.index, self.vocabulary)
+
+
+@dataclass(frozen=True, eq=False)
+class TermsOfLanguage:
+    """Terms of one language in the vocabulary of an index, without their language.
+
+    Attributes
+    ----------
+    whole : MappedVocabulary
+    prefix : str
+        Language and colon, with which these terms begin.
+    """
+
+    whole: MappedVocabulary
+    prefix: str
+
+    def number(self, token: str) -> int | None:
+        """Return the number of a token, or None if it is unknown."""
+        return self.whole.number(self.prefix + token)
+
+    def numbers(self, tokens: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the numbers of several tokens, -1 for unknown ones."""
+        return self.whole.numbers([self.prefix + token for token in tokens])
+
+    def tokens(self, numbers: npt.NDArray[np.int64]) -> list[str]:
+        """Return the tokens with several numbers, in ascending order."""
+        return [token.removeprefix(self.prefix) for token in self.whole.tokens(numbers)]
+
+    def starting_with(self, prefix: str) -> npt.NDArray[np.int64]:
+        """Return the numbers of the tokens that begin with a prefix, in any order."""
+        return self.whole.starting_with(self.prefix + prefix)
+
+    def code_points(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """Return the characters of all tokens as `MappedVocabulary.code_points`; terms of other languages have none."""
+        points, starts = self.whole.code_points()
+        own, length = self.starting_with(""), len(self.prefix)
+        lengths = np.zeros(len(starts) - 1, dtype=np.int64)
+        lengths[own] = np.diff(starts)[own] - length
+        own.sort()
+        return points[concatenated_ranges(starts[own] + length, lengths[own])], np.append(
+            0, np.cumsum(lengths)
+        )
+
+
+@final
+class SimilarTermsByLanguage:
+    """Looks for similar terms in each language of an index whose analyzer depends on an attribute.
+
+    Parameters
+    ----------
+    index : Index
+    analyzer : AnalyzerByAttribute
+    is_word : callable, optional
+        See `SimilarTerms`.
+    only : str, optional
+        The only language to look in.
+
+    Attributes
+    ----------
+    languages : tuple of SimilarTerms
+        The look-up of each language. A word that another language has, or removes, is spelt correctly.
+    """
+
+    replaces: ClassVar[bool] = False  # words with added terms
+
+    def __init__(
+        self,
+        index: Index,
+        analyzer: AnalyzerByAttribute,
+        *,
+        is_word: Callable[[str], bool] = lambda word: False,
+        only: str | None = None,
+    ) -> None:
+        self.index = index
+        self.analyzer = analyzer
+        self._is_word = is_word
+
+        def is_known(word: str) -> bool:
+            return is_word(word) or any(each.has(word) for each in self.languages)
+
+        self.languages: tuple[SimilarTerms, ...] = tuple(
+            SimilarTerms(
+                index,
+                analyzer.words_of(name),
+                is_word=is_known,
+                vocabulary=TermsOfLanguage(index.vocabulary, f"{name}{SEPARATOR}"),
+            )
+            for name in (analyzer.languages if only is None else (only,))
+        )
+
+    def knowing(self, is_word: Callable[[str], bool]) -> SimilarTermsByLanguage:
+        """Return the look-up that also knows other words, see `SimilarTerms`."""
+        return SimilarTermsByLanguage(self.index, self.analyzer, is_word=is_word)
+
+    def of_language(self, language: str | None) -> SimilarTermsByLanguage:
+        """Return the look-up in one language; in all for None."""
+        if language is None:
+            return self
+        return SimilarTermsByLanguage(self.index, self.analyzer, is_word=self._is_word, only=language)
+
+    def added_to(self, query: str, *, fuzzy: bool, prefix: bool) -> list[AddedTerm]:
+        """Return the terms to add to a query, see `SimilarTerms.added_to`.
+
+        For a word, these are the terms of the languages in which they resemble it most.
+        """
+        found = [
+            each for similar in self.languages for each in similar.added_to(query, fuzzy=fuzzy, prefix=prefix)
+        ]
+        completed = AddedTerms([each for each in found if each.origin == "prefix"])
+        fuzzy_terms = [
+            each for each in found if each.origin == "fuzzy" and not completed.are_known(each.spans)
+        ]
+        distances = [edits(query[slice(*each.spans[-1])], each.word) for each in fuzzy_terms]
+        least: dict[tuple[Span, ...], int] = {}
+        for each, distance in zip(fuzzy_terms, distances, strict=True):
+            least[each.spans] = min(distance, least.get(each.spans, distance))
+        pairs = zip(fuzzy_terms, distances, strict=True)
+        return [*completed.terms, *(each for each, distance in pairs if distance == least[each.spans])]
 
 
 def _added(
-    term: SimilarTerm, origin: Literal["fuzzy", "prefix"], share: float, spans: tuple[Span, ...]
+    language: str,
+    term: SimilarTerm,
+    origin: Literal["fuzzy", "prefix"],
+    share: float,
+    spans: tuple[Span, ...],
 ) -> AddedTerm:
-    return AddedTerm(term.term, term.number, term.word, origin, share, spans)
+    return AddedTerm(language + term.term, term.number, term.word, origin, share, spans)
 
 
 @dataclass(frozen=True, eq=False)
@@ -459,8 +629,8 @@ class _CharacterSets:
     letters: str
 
     @classmethod
-    def of(cls, index: Index) -> _CharacterSets:
-        points, starts = index.vocabulary.code_points()
+    def of(cls, index: Index, vocabulary: MappedVocabulary | TermsOfLanguage) -> _CharacterSets:
+        points, starts = vocabulary.code_points()
         lengths = np.diff(starts)
         written = np.flatnonzero(lengths)
         sets = _set_of(points) if len(points) else points

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from termwise.engine.added_terms import AddedTerm
-from termwise.engine.similar_terms import SimilarTerms
+from termwise.engine.similar_terms import SimilarTerms, SimilarTermsByLanguage
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.text.analyzer import Analyzer, unknown_token
@@ -59,7 +59,7 @@ class SimilarPieces:
 
     Attributes
     ----------
-    similar : SimilarTerms
+    similar : SimilarTerms or SimilarTermsByLanguage
         Similar terms of an index of whole words.
     pieces : WordsInPieces
         The index of pieces.
@@ -67,7 +67,7 @@ class SimilarPieces:
 
     replaces: ClassVar[bool] = True  # words with added terms
 
-    similar: SimilarTerms
+    similar: SimilarTerms | SimilarTermsByLanguage
     pieces: WordsInPieces
 
     def added_to(self, query: str, *, fuzzy: bool, prefix: bool) -> list[AddedTerm]:

@@ -348,25 +348,27 @@ class SynonymTerms:
 
     Attributes
     ----------
-    matcher : SynonymMatcher
-        With the analyzer of the index, or, for a part of a mixture with word pieces, that of a part of whole words.
+    matchers : tuple of SynonymMatcher
+        With the analyzers of the index (`termwise.text.analyzer_by_attribute.readings`), or, for a part of a mixture
+        with word pieces, those of a part of whole words.
     pieces : WordsInPieces
         The index.
     """
 
-    matcher: SynonymMatcher
+    matchers: tuple[SynonymMatcher, ...]
     pieces: WordsInPieces
 
     def added_to(self, query: str) -> AddedTerms:
         """Return the terms that are added to a query."""
         spans: dict[tuple[tuple[str, ...], Synonym], list[Span]] = {}
         replaced = set()
-        for match in self.matcher.matches(query):
-            spend()
-            for synonym in match.synonyms:
-                spans.setdefault((match.tokens, synonym), []).append(match.span)
-            if match.replaced:
-                replaced.add(match.span)
+        for matcher in self.matchers:
+            for match in matcher.matches(query):
+                spend()
+                for synonym in match.synonyms:
+                    spans.setdefault((match.tokens, synonym), []).append(match.span)
+                if match.replaced:
+                    replaced.add(match.span)
         terms = [
             AddedTerm(
                 token, number, synonym.text, "synonym", synonym.weight / synonym.words, tuple(its_spans)

@@ -3,8 +3,9 @@
 A text contains a word or phrase if the tokens of the phrase are adjacent in the tokens of the text, in the same order.
 Where an analyzer has compounds both joined and in parts, each of both forms in a phrase is in a text with either:
 ``"ab 1200"`` and ``"ab1200"`` are in "AB-1200/X", and ``"t-shirt"`` in "tshirt" and "t shirt".
-No phrase crosses the border of two fields, such as that of a title and the text after it. Indexes that were written
-before stored texts had borders know them only if their fields have weights.
+Where the analyzer depends on an attribute, the analyzer of each language reads phrases and texts, and a text contains a
+phrase if it does so for one of them. No phrase crosses the border of two fields, such as that of a title and the text
+after it. Indexes that were written before stored texts had borders know them only if their fields have weights.
 
 With synonyms (`termwise.engine.synonyms`), a text also contains a required word or phrase if it has synonyms in place
 of its words; in an index without texts, a synonym of several words is left out. Excluded words have no synonyms.
@@ -39,10 +40,11 @@ from termwise.index import Index
 from termwise.index.encoder_description import FUSION
 from termwise.index.field_texts import unpack
 from termwise.text.analyzer import Analysis, Analyzer, unknown_token
+from termwise.text.analyzer_by_attribute import readings
 from termwise.text.word_analyzer import WordAnalyzer
 
 if TYPE_CHECKING:
-    from termwise.engine.synonyms import SynonymMatcher
+    from termwise.engine.synonyms import Synonyms
 
 Words = str | Sequence[str]
 """A word or phrase, or several."""
@@ -78,12 +80,15 @@ class Phrase:
         after them; both are 0 unless the analyzer removes pieces.
     steps : tuple of (str, int, int)
         For an analyzer of compounds with parts, the tokens with their ranges of positions, see `Analysis.positions`.
+    analyzer : int
+        Place of the analyzer in `TextReader.analyzers`.
     """
 
     text: str
     tokens: tuple[str, ...]
     edges: tuple[int, int] = (0, 0)
     steps: tuple[tuple[str, int, int], ...] = ()
+    analyzer: int = 0
 
 
 @final
@@ -98,11 +103,17 @@ class TextReader:
         Analyzer of the index.
     texts : Index, optional
         Another index of the same documents, whose texts are used if `index` stores none.
+
+    Attributes
+    ----------
+    analyzers : tuple of Analyzer
+        Those that read texts and phrases, see `termwise.text.analyzer_by_attribute.readings`.
     """
 
     def __init__(self, index: Index, analyzer: Analyzer, texts: Index | None = None) -> None:
         self.index = index
         self._analyzer = analyzer
+        self.analyzers = readings(analyzer)
         self._texts = index if texts is None or index.stores_text else texts
         self._kept: OrderedDict[Phrase, Verdicts] = OrderedDict()
         self._lock = threading.Lock()
@@ -129,34 +140,39 @@ class TextReader:
         return self._analyzer.vocabulary is not None
 
     @cached_property
-    def _has_compounds(self) -> bool:
-        return isinstance(self._analyzer, WordAnalyzer) and self._analyzer.tokenizer.nested
+    def _have_compounds(self) -> list[bool]:
+        return [isinstance(each, WordAnalyzer) and each.tokenizer.nested for each in self.analyzers]
 
-    def phrase(self, text: str) -> Phrase:
-        """Analyse a word or phrase.
+    def phrases(self, text: str) -> tuple[Phrase, ...]:
+        """Analyse a word or phrase with each of the analyzers that leave a token of it.
 
         Raises
         ------
         ParameterError
-            If the analyzer leaves no token of it, or does not know a word of it.
+            If the analyzers leave no token of it, or do not know a word of it.
         """
-        analysis = self._analyzer.analyze(text)
+        analyses = [each.analyze(text) for each in self.analyzers]
         facts = [("given", text), ("analyzer", self._analyzer.spec.name)]
-        if not analysis.tokens:
+        if not any(analysis.tokens for analysis in analyses):
             raise ParameterError(
                 "the analyzer of the index removes this from all texts, as it does with stop words",
                 facts=facts,
                 fixes=["omit it"],
             )
-        if unknown_token(self._analyzer) in analysis.tokens:
+        if any(unknown_token(self._analyzer) in analysis.tokens for analysis in analyses):
             raise ParameterError(
                 "the analyzer of the index does not know a word of this phrase, and cannot tell it from others",
                 facts=facts,
                 fixes=["omit it"],
             )
-        last = len(analysis.tokens) - 1
-        edges = _edges(text, analysis.spans, 0, last) if self._has_pieces else (0, 0)
-        return Phrase(text, analysis.tokens, edges, _steps(analysis) if self._has_compounds else ())
+        phrases = []
+        for place, analysis in enumerate(analyses):
+            if analysis.tokens:
+                last = len(analysis.tokens) - 1
+                edges = _edges(text, analysis.spans, 0, last) if self._has_pieces else (0, 0)
+                steps = _steps(analysis) if self._have_compounds[place] else ()
+                phrases.append(Phrase(text, analysis.tokens, edges, steps, place))
+        return tuple(phrases)
 
     def _is_in_postings(self, phrase: Phrase) -> bool:
         return self.postings_are_words and not self._has_pieces and len(phrase.tokens) == 1
@@ -217,17 +233,20 @@ class TextReader:
             ordinals.tolist(), self._texts.store.document_texts(ordinals), strict=True
         ):
             spend()
-            fields = [(self._tokens(text), text) for text in unpack(stored or "")]
+            texts = unpack(stored or "")
+            fields: dict[int, list[tuple[list[str] | _Places, str]]] = {}
             for phrase, verdicts in phrases:
                 if verdicts[ordinal] == UNKNOWN:
+                    place = phrase.analyzer
+                    if place not in fields:
+                        fields[place] = [(self._tokens(text, place), text) for text in texts]
                     chunks = self.index.chunks.of(ordinal)
-                    contained = any(self._contains(tokens, text, phrase) for tokens, text in fields)
+                    contained = any(self._contains(tokens, text, phrase) for tokens, text in fields[place])
                     verdicts[chunks.start : chunks.stop] = CONTAINED if contained else LACKING
 
-    def _tokens(self, text: str) -> list[str] | _Places:
-        return (
-            _places_of(self._analyzer.analyze(text)) if self._has_compounds else self._analyzer.tokens(text)
-        )
+    def _tokens(self, text: str, place: int) -> list[str] | _Places:
+        analyzer = self.analyzers[place]
+        return _places_of(analyzer.analyze(text)) if self._have_compounds[place] else analyzer.tokens(text)
 
     def _contains(self, tokens: list[str] | _Places, text: str, phrase: Phrase) -> bool:
         if isinstance(tokens, dict):
@@ -290,13 +309,15 @@ class TextConditions:
     ----------
     reader : TextReader
     required : tuple of tuple of (Phrase, Verdicts)
-        For each, the phrase, and those with synonyms in place of its words: texts contain one of them.
-    excluded : tuple of (Phrase, Verdicts)
+        For each, the phrase as each analyzer writes it, and those with synonyms in place of its words: texts contain
+        one of them.
+    excluded : tuple of tuple of (Phrase, Verdicts)
+        For each, the phrase as each analyzer writes it: texts contain none of them.
     """
 
     reader: TextReader
     required: tuple[tuple[tuple[Phrase, Verdicts], ...], ...]
-    excluded: tuple[tuple[Phrase, Verdicts], ...]
+    excluded: tuple[tuple[tuple[Phrase, Verdicts], ...], ...]
 
     @classmethod
     def of(
@@ -304,7 +325,7 @@ class TextConditions:
         reader: TextReader,
         required: Sequence[str],
         excluded: Sequence[str],
-        synonyms: SynonymMatcher | None = None,
+        synonyms: Synonyms | None = None,
     ) -> TextConditions | None:
         """Analyse words and phrases; None if there are none. Required ones may have synonyms.
 
@@ -319,27 +340,30 @@ class TextConditions:
         def known(phrase: Phrase) -> tuple[Phrase, Verdicts]:
             return phrase, reader.verdicts(phrase)
 
-        def forms(phrase: Phrase) -> tuple[tuple[Phrase, Verdicts], ...]:
-            others = [] if synonyms is None else map(reader.phrase, synonyms.forms(phrase.text)[1:])
-            return tuple(map(known, (phrase, *filter(reader.can_decide, others))))
+        def forms(phrases: tuple[Phrase, ...]) -> tuple[tuple[Phrase, Verdicts], ...]:
+            text = phrases[0].text
+            matchers = [] if synonyms is None else map(synonyms.matcher, reader.analyzers)
+            texts = dict.fromkeys(form for matcher in matchers for form in matcher.forms(text)[1:])
+            others = chain.from_iterable(map(reader.phrases, texts))
+            return tuple(map(known, dict.fromkeys((*phrases, *filter(reader.can_decide, others)))))
 
         return cls(
             reader,
-            tuple(map(forms, dict.fromkeys(map(reader.phrase, required)))),
-            tuple(map(known, dict.fromkeys(map(reader.phrase, excluded)))),
+            tuple(map(forms, dict.fromkeys(map(reader.phrases, required)))),
+            tuple(tuple(map(known, phrases)) for phrases in dict.fromkeys(map(reader.phrases, excluded))),
         )
 
     def possible(self, where: Where = slice(None)) -> npt.NDArray[np.bool_]:
         """Return which of the selected documents, by default all, may still fulfil the conditions."""
         kept = [_any(verdicts[where] != LACKING for _, verdicts in forms) for forms in self.required]
-        kept += [verdicts[where] != CONTAINED for _, verdicts in self.excluded]
+        kept += [verdicts[where] != CONTAINED for _, verdicts in chain(*self.excluded)]
         possible: npt.NDArray[np.bool_] = np.logical_and.reduce(kept)
         return possible
 
     def proved(self, where: Where = slice(None)) -> npt.NDArray[np.bool_]:
         """Return which documents, all by default, are known to fulfil all conditions."""
         kept = [_any(verdicts[where] == CONTAINED for _, verdicts in forms) for forms in self.required]
-        kept += [verdicts[where] == LACKING for _, verdicts in self.excluded]
+        kept += [verdicts[where] == LACKING for _, verdicts in chain(*self.excluded)]
         proved: npt.NDArray[np.bool_] = np.logical_and.reduce(kept)
         return proved
 
@@ -372,12 +396,12 @@ class TextConditions:
         self.reader.read(ordinals, self._both)
         for forms in self.required:
             yield forms[0][0], False, _any(verdicts[ordinals] == CONTAINED for _, verdicts in forms)
-        for phrase, verdicts in self.excluded:
-            yield phrase, True, verdicts[ordinals] == CONTAINED
+        for forms in self.excluded:
+            yield forms[0][0], True, _any(verdicts[ordinals] == CONTAINED for _, verdicts in forms)
 
     @property
     def _both(self) -> tuple[tuple[Phrase, Verdicts], ...]:
-        return tuple(chain(*self.required, self.excluded))
+        return tuple(chain(*self.required, *self.excluded))
 
 
 def _any(masks: Iterable[npt.NDArray[np.bool_]]) -> npt.NDArray[np.bool_]:

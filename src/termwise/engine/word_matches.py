@@ -4,16 +4,21 @@ The words of a query are the distinct tokens that the analyzer leaves of it. A c
 and in parts is one word: a document contains it if it has the joined form or all parts. Terms that a search adds for a
 word, such as those of similar spelling, count as this word. A document contains a word if it has a posting of it, so no
 text is read; in an index of a model that expands documents, it then has the words that the model adds, too.
+
+Where the analyzer depends on an attribute, a query without a language has the words of each language, and a document
+matches by the words of its own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.engine.added_terms import AddedTerm
 from termwise.engine.allowed_documents import AllowedDocuments, documents_at
 from termwise.engine.query_encoder import ExplicitWeights, QueryEncoder
 from termwise.engine.query_settings import added_terms
@@ -21,6 +26,8 @@ from termwise.engine.query_vector import QueryVector
 from termwise.engine.text_conditions import documents_with, on_a_path
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
+from termwise.text import Analyzer
+from termwise.text.analyzer_by_attribute import language_of_token, readings
 
 Ordinals = npt.NDArray[np.int64]
 
@@ -161,24 +168,46 @@ def word_matches(
         See `first_stage`.
     """
     words = query_words(index, encoder, query, text)
-    counts = _counts_of_words(index, words)
+    counts = [(_counts_of_words(index, each), len(each)) for each in words]
 
     def matches(level: str) -> WordMatches:
-        return WordMatches(level, counts >= words_needed(level, len(words)), left_out, allowed)
+        masks = [found >= words_needed(level, number) for found, number in counts]
+        return WordMatches(level, reduce(np.logical_or, masks), left_out, allowed)
 
     if match is not None:
         return matches(match)
     of_all = matches("all")
-    return of_all if len(words) == 1 or _has_one(index, of_all) else matches("any")
+    has_one = max(number for _, number in counts) == 1
+    return of_all if has_one or _has_one(index, of_all) else matches("any")
 
 
-def query_words(index: Index, encoder: QueryEncoder, query: QueryVector, text: str) -> list[QueryWord]:
-    """Return each distinct word of a query; no terms for a token that the index lacks."""
+def query_words(index: Index, encoder: QueryEncoder, query: QueryVector, text: str) -> list[list[QueryWord]]:
+    """Return each distinct word of a query in each reading of it, see `termwise.text.analyzer_by_attribute.readings`.
+
+    A token that the index lacks has no terms. A reading without a word is left out if another has some.
+    """
     if isinstance(encoder, ExplicitWeights):
-        return [[(terms, 0, 1)] for terms in query.terms[:, None]]
+        return [[[(terms, 0, 1)] for terms in query.terms[:, None]]]
+    analyzers = readings(encoder.analyzer)
+    added = added_terms(encoder, text).terms
+    if len(analyzers) == 1:
+        return [_words_of(index, analyzers[0], query, text, added)]
+    words = []
+    for analyzer in analyzers:
+        tokens = analyzer.tokens(text)
+        language = language_of_token(tokens[0]) if tokens else ""
+        its = [each for each in added if language_of_token(each.term) == language]
+        words.append(_words_of(index, analyzer, query, text, its))
+    return [each for each in words if each] or words[:1]
+
+
+def _words_of(
+    index: Index, analyzer: Analyzer, query: QueryVector, text: str, terms_added: Sequence[AddedTerm]
+) -> list[QueryWord]:
+    """Return the words of a query in one reading."""
     kept = set(query.terms.tolist())
-    added = [(each.number, each.spans) for each in added_terms(encoder, text).terms]
-    analysis = encoder.analyzer.analyze(text)
+    added = [(each.number, each.spans) for each in terms_added]
+    analysis = analyzer.analyze(text)
     compounds = {analysis.tokens[each.start : each.stop]: each for each in analysis.compounds()}
     spans, positions = analysis.spans_by_token(), analysis.positions().tolist()
     words = []

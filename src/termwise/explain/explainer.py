@@ -31,6 +31,7 @@ from termwise.explain.field_shares import DocumentFields
 from termwise.explain.word_boundaries import whole_matches
 from termwise.index import Index
 from termwise.text.analyzer import unknown_token
+from termwise.text.analyzer_by_attribute import AnalyzerByAttribute
 
 
 def explain(
@@ -54,7 +55,11 @@ def explain(
         for token, spans in query_spans.items()
         if token == without_pieces or not is_known(index, token)
         for span in spans
-    } | of_encoder.replaced
+    }
+    if isinstance(encoder.analyzer, AnalyzerByAttribute):  # a word is unknown if all languages lack it
+        known = [span for token, spans in query_spans.items() if is_known(index, token) for span in spans]
+        unknown = {(start, end) for start, end in unknown if not any(a < end and start < b for a, b in known)}
+    unknown |= of_encoder.replaced
     added: dict[str, Origin] = {}
     for each in of_encoder.terms:
         term = each.term

@@ -33,6 +33,7 @@ from termwise.models import (
     VectorModel,
 )
 from termwise.search.mixture import Mixture
+from termwise.text.analyzer_by_attribute import AnalyzerByAttribute
 
 
 def check_options_of_parts(mixture: Mixture, options: BuildOptions) -> None:
@@ -69,12 +70,14 @@ def open_rows(
         if not in_mixture:
             refuse_arguments("these arguments require a model with a network", model, options.of_network())
         built_statistics(index)  # raises the error of an index without them
-        idf = built_idf(index, 1.0 if isinstance(model, BM25) else 0.0)
+        analyzer = analyzer_of(index)
+        has_languages = isinstance(analyzer, AnalyzerByAttribute)  # each with its own number of documents
+        idf = built_idf(index, 1.0 if isinstance(model, BM25) and not has_languages else 0.0)
         weigh_again = weigh_again_of(index, options)
         source = partial(
             AddedCountRows,
             model=model,
-            analyzer=analyzer_of(index),
+            analyzer=analyzer,
             threads=options.threads,
         )
     updater = IndexUpdater(

@@ -32,6 +32,7 @@ from termwise.indexing.context import (
     source_of,
 )
 from termwise.indexing.count_rows import build_counts
+from termwise.indexing.document_languages import DocumentLanguages
 from termwise.indexing.field_weights import refuse_weights_for_network
 from termwise.indexing.mixture_writer import MixtureWriter
 from termwise.indexing.model_choice import check_same_encoder, chosen_model, opened_encoder
@@ -40,14 +41,15 @@ from termwise.indexing.options import DEFAULT_OPTIONS, BuildOptions
 from termwise.indexing.recipes import RECIPES
 from termwise.indexing.vector_rows import build_vectors
 from termwise.indexing.work_folder import check_apart, check_outside_indexes, encoding_of_part, work_folder
-from termwise.models import CountModel, Lookup, Model, NetworkModel, VectorModel, read_vectors
+from termwise.models import BM25, CountModel, Lookup, Model, NetworkModel, VectorModel, read_vectors
 from termwise.progress import no_progress, silent
 from termwise.records import Document
 from termwise.search.opening import open_searcher
 from termwise.search.searcher import Searcher
 from termwise.storage.safe_read import is_file
 from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
-from termwise.text.registry import check_restorable
+from termwise.text.analyzer_by_attribute import AnalyzerByAttribute
+from termwise.text.registry import BY_ATTRIBUTE, check_restorable
 from termwise.validation import check, check_count, check_flag, check_path
 
 DEFAULT_ANALYZER = "english-parts"
@@ -88,7 +90,10 @@ def build_index(
         several models side by side in one folder.
     analyzer : str or Analyzer, optional
         Analyzer of documents and queries; by default ``english-parts``, or ``whitespace`` for the model ``vectors``.
-        Models with a network have their own. A translation table works only with the analyzer of its training.
+        Models with a network have their own. A translation table works only with the analyzer of its training. In a
+        mixture, that of the parts that count terms. For documents in several languages, an analyzer by an attribute,
+        such as ``by-attribute:lang``, for ``bm25`` and for mixtures with it: see
+        `termwise.text.make_analyzer_by_attribute`.
     fields : tuple of str or mapping of str to int, optional
         Fields of the records to index, joined with a line end; by default those that are text in the first records,
         see `open_collection`. A mapping has a weight for each
@@ -137,8 +142,6 @@ def build_index(
     [{'price': 12}, {}]
     """
     check_path("path", path)
-    empty = isinstance(collection, list | tuple) and not collection
-    collection = source_of(collection, fields, "inferred" if attributes is None else attributes)
     check(
         "analyzer",
         analyzer,
@@ -147,6 +150,12 @@ def build_index(
     )
     check("options", options, isinstance(options, BuildOptions), "BuildOptions")
     check_flag("store_text", store_text)
+    if isinstance(analyzer, str) and analyzer.startswith(BY_ATTRIBUTE):
+        analyzer = make_analyzer(analyzer)
+    if isinstance(analyzer, AnalyzerByAttribute):
+        attributes = _with_attribute(attributes, analyzer.attribute)
+    empty = isinstance(collection, list | tuple) and not collection
+    collection = source_of(collection, fields, "inferred" if attributes is None else attributes)
     check_flag("overwrite", overwrite)
     if chunk is not None:
         check_count("chunk", chunk)
@@ -158,7 +167,7 @@ def build_index(
             collection,
             Path(path),
             name=model,
-            refused={"analyzer": analyzer, "quantiser": options.quantiser},
+            analyzer=analyzer,
             fields=fields,
             attributes=attributes,
             chunk=chunk,
@@ -180,8 +189,12 @@ def build_index(
         fields = roles.fields if roles is not None and roles.decided and fields is None else fields
         say_roles(source, options.say)
 
+    languages = DocumentLanguages(analyzer) if isinstance(analyzer, AnalyzerByAttribute) else None
+
     def documents(*, count: bool = False) -> tuple[Iterator[Document], int | None]:
         opened, length = open_documents(source, count=count)
+        if languages is not None:
+            opened = languages.of(opened)
         return (opened, length) if chunk is None else (cut(opened, chunk, field_weights), None)
 
     schema = schema_of(source, attributes)
@@ -214,6 +227,8 @@ def build_index(
             refuse_arguments("a file of weights has no texts to choose or to cut", chosen, arguments)
             if not isinstance(collection, str | Path):
                 raise ParameterError("the model vectors reads a file of weights", fixes=["pass its path"])
+            if isinstance(analyzer, AnalyzerByAttribute):
+                raise _no_languages(chosen, analyzer)
             query_analyzer = _analyzer(analyzer, default=VECTORS_ANALYZER)
             weights = read_vectors(collection, analyzer=query_analyzer)
             add_rows = partial(build_vectors, source=weights, model=chosen, analyzer=query_analyzer)
@@ -248,6 +263,8 @@ def build_index(
     ):
         add_rows(writer)
     say_left_out(source, schema, options.say)
+    if languages is not None and (note := languages.note()) is not None:
+        options.say(note)
     return open_searcher(path)
 
 
@@ -256,7 +273,7 @@ def _build_mixture(
     path: Path,
     *,
     name: str,
-    refused: Mapping[str, object],
+    analyzer: str | Analyzer | None,
     fields: FieldChoice,
     attributes: Literal["all"] | Sequence[str] | Schema | None,
     chunk: int | None,
@@ -264,13 +281,13 @@ def _build_mixture(
     overwrite: bool,
     options: BuildOptions,
 ) -> Searcher:
-    """Build the indexes of a recipe side by side; `refused` are arguments that none of its parts takes."""
-    if given := [argument for argument, value in refused.items() if value is not None]:
+    """Build the indexes of a recipe side by side; `analyzer` is that of the parts that count terms."""
+    if options.quantiser is not None:
         raise ParameterError(
             "the parts of a mixture have fixed settings",
-            facts=[("model", name), ("given", ", ".join(given))],
+            facts=[("model", name), ("given", "quantiser")],
             fixes=[
-                f"omit {' and '.join(given)}",
+                "omit quantiser",
                 Fix.sentence("build the indexes one by one, and mix them: {}", Fix.call("mix_indexes")),
             ],
         )
@@ -303,6 +320,7 @@ def _build_mixture(
                 repeatable,
                 mixture.part(part),
                 model=model,
+                analyzer=analyzer if isinstance(model, CountModel) else None,
                 fields=of_part,
                 attributes=Schema() if number else attributes,
                 chunk=chunk,
@@ -331,6 +349,8 @@ def _repeatable(source: Collection | Iterable[Document]) -> Collection | Iterabl
 
 def _model_analyzer(model: CountModel, analyzer: str | Analyzer | None) -> Analyzer:
     """Return the required analyzer of the model, or else the given or the default analyzer; refuse a different one."""
+    if isinstance(analyzer, AnalyzerByAttribute) and not isinstance(model, BM25):
+        raise _no_languages(model, analyzer)
     if model.analyzer is None:
         return _analyzer(analyzer, default=DEFAULT_ANALYZER)
     required = analyzer_from_spec(model.analyzer)
@@ -351,6 +371,31 @@ def _model_analyzer(model: CountModel, analyzer: str | Analyzer | None) -> Analy
                 fixes=["omit the analyzer"],
             )
     return required
+
+
+def _with_attribute(
+    attributes: Literal["all"] | Sequence[str] | Schema | None, name: str
+) -> Literal["all"] | Sequence[str] | Schema | None:
+    """Return the chosen attributes with the one that decides about the analyzer."""
+    if isinstance(attributes, Schema):
+        if attributes.get(name) != "keyword":
+            raise ParameterError(
+                "the attribute that decides about the analyzer has the type keyword",
+                facts=[("attribute", name), ("type", attributes.get(name, "not in the schema"))],
+                fixes=[f'write {name} = "keyword" in the schema'],
+            )
+        return attributes
+    if attributes is None or isinstance(attributes, str):
+        return attributes
+    return attributes if name in attributes else [*attributes, name]
+
+
+def _no_languages(model: Model, analyzer: AnalyzerByAttribute) -> ParameterError:
+    return ParameterError(
+        "an analyzer by attribute needs a model with statistics of each language, which is bm25",
+        facts=[("model", model.name), ("attribute", analyzer.attribute)],
+        fixes=[Fix.use(model="bm25"), Fix.omit("analyzer")],
+    )
 
 
 def _analyzer(analyzer: str | Analyzer | None, *, default: str) -> Analyzer:

@@ -44,6 +44,10 @@ class RowSource(ABC):
 
     updater: IndexUpdater
 
+    def with_language(self, document: Document) -> Document:
+        """Return a document with the attribute that its analyzer needs, if it is detected."""
+        return document
+
     @abstractmethod
     def add(self, documents: Sequence[Document], known: Mapping[str, int]) -> None:
         """Add documents with distinct identifiers; `known` has the published positions of unchanged texts."""

@@ -29,12 +29,20 @@ from termwise.index.updater import IndexUpdater
 from termwise.indexing.built_statistics import built_statistics, statistics_files, statistics_record
 from termwise.indexing.context import RowSource, attributes_of, empty_collection
 from termwise.indexing.field_weights import field_texts, number_documents, texts_to_store
+from termwise.indexing.language_statistics import (
+    LanguageCounter,
+    LanguagesOfTerms,
+    LanguageStatistics,
+    documents_of_languages,
+    record_of,
+)
 from termwise.kernels.counting import count_rows, renumber_rows
 from termwise.models import CountModel
 from termwise.parallel import Workers
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, Document
 from termwise.text import Analyzer, Numbering, Vocabulary
+from termwise.text.analyzer_by_attribute import AnalyzerByAttribute
 from termwise.validation import check_document
 from termwise.weights import TermWeights
 
@@ -127,7 +135,10 @@ def publish_counts(
     """
     prepared = model.for_vocabulary(Vocabulary(tokens))
     vocabulary = Vocabulary(tokens, background=prepared.has_background_term)
-    statistics = _weigh(counts, writer.progress, vocabulary=vocabulary, model=prepared)
+    languages = LanguagesOfTerms.of(analyzer, tokens)
+    statistics, documents = _weigh(
+        counts, writer.progress, vocabulary=vocabulary, model=prepared, languages=languages
+    )
     spec = analyzer.spec
     return writer.commit(
         vocabulary,
@@ -138,7 +149,7 @@ def publish_counts(
             weighting=model.query_weighting,
             exact=not model.expands,
             table=model.table_facts,
-            statistics=statistics_record(statistics),
+            statistics={**statistics_record(statistics), **record_of(documents)},
         ),
         fields=fields,
         floors=prepared.floors(statistics),
@@ -152,23 +163,35 @@ def publish_counts(
 
 
 def _weigh(
-    counted: TokenCounts, progress: Progress, *, vocabulary: Vocabulary, model: CountModel
-) -> CollectionStatistics:
-    """Weigh the counts in two passes: statistics, then weights."""
+    counted: TokenCounts,
+    progress: Progress,
+    *,
+    vocabulary: Vocabulary,
+    model: CountModel,
+    languages: LanguagesOfTerms | None,
+) -> tuple[CollectionStatistics, dict[str, int]]:
+    """Weigh the counts in two passes: statistics, with the number of documents of each language, then weights."""
     final = np.zeros(
         len(counted.numbers), dtype=np.int32
     )  # some may be outside the vocabulary, without a count
     final[counted.numbers.of(vocabulary)] = np.arange(len(vocabulary), dtype=np.int32)
     rows = counted.rows(final, vocabulary.id, postings=_chunk_of(model))
-    statistics = CollectionStatistics.from_counts(rows, n_terms=len(vocabulary))
-    kept = counted.weigh(final, vocabulary.id, model, statistics, progress=progress)
+    counter = None if languages is None else LanguageCounter(languages)
+    statistics = CollectionStatistics.from_counts(
+        rows if counter is None else counter.passing(rows), n_terms=len(vocabulary)
+    )
+    documents, of_languages = {}, None
+    if counter is not None and languages is not None:
+        documents = counter.documents
+        of_languages = LanguageStatistics.of(languages, documents, statistics)
+    kept = counted.weigh(final, vocabulary.id, model, statistics, of_languages, progress=progress)
     if statistics.n_tokens and not kept and model.parameters().get("prune"):
         raise ParameterError(
             "the threshold removes every weight of the documents",
             facts=[("prune", model.parameters()["prune"])],
             fixes=[Fix.use("set a smaller one, such as {}, or omit it for the default", prune=0.1)],
         )
-    return statistics
+    return statistics, documents
 
 
 class TokenCounts:
@@ -203,13 +226,17 @@ class TokenCounts:
         vocabulary: str,
         model: CountModel,
         statistics: CollectionStatistics | OpenStatistics,
+        of_languages: LanguageStatistics | None = None,
         *,
         progress: Progress = no_progress,
     ) -> int:
         """Compute the weights of all documents, and pass them to the writer; return the number of weights."""
         done = kept = 0
         for counts in self.rows(final, vocabulary, postings=_chunk_of(model)):
-            rows = model.weigh(counts, statistics)
+            its = statistics if of_languages is None else of_languages
+            rows = (
+                its.weigh(model, counts) if isinstance(its, LanguageStatistics) else model.weigh(counts, its)
+            )
             self._writer.add_weights(rows, _occurrences(counts, rows) if model.keeps_terms else None)
             done += len(counts)
             kept += rows.nnz
@@ -339,6 +366,7 @@ class AddedCountRows(RowSource):
     ) -> None:
         self.updater = updater
         self._model = model
+        self._analyzer = analyzer
         self._statistics: tuple[EncoderDescription, CollectionStatistics] | None = None
         self._field_weights = updater.index.manifest.field_weights
         self._analyse = partial(count_documents, analyzer, updater.index.stores_text, self._field_weights)
@@ -346,6 +374,15 @@ class AddedCountRows(RowSource):
         self._blocks = 1 if threads == 1 else BLOCKS
         self._counts: TokenCounts | None = None
         self.reset()
+
+    def with_language(self, document: Document) -> Document:
+        """Return a document with the attribute that its analyzer needs, if it is detected; see `RowSource`."""
+        its = self._analyzer
+        if not isinstance(its, AnalyzerByAttribute):
+            return document
+        document = its.with_language(document)
+        its.language(document.attributes)  # raises the error of a value that is no string
+        return document
 
     def reset(self) -> None:
         """Forget the documents that were not passed on, and the tokens that the current generation lacked."""
@@ -390,7 +427,11 @@ class AddedCountRows(RowSource):
         statistics = OpenStatistics(built, before + len(tokens), longest=built.longest)
         floors = self._model.floors(statistics) if tokens else None
         updater.add_terms(tokens, None if floors is None else floors[before : before + len(tokens)])
-        self._counts.weigh(final, updater.vocabulary, self._prepared(), statistics)
+        languages, of_languages = LanguagesOfTerms.of_index(updater.index, self._analyzer, self._new), None
+        if languages is not None:
+            documents = documents_of_languages(updater.index.manifest.encoder.statistics)
+            of_languages = LanguageStatistics.of(languages, documents, built, opened=True)
+        self._counts.weigh(final, updater.vocabulary, self._prepared(), statistics, of_languages)
         updater.write()
         self._begin()
 

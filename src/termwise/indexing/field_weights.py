@@ -17,6 +17,7 @@ from termwise.index.field_texts import pack, unpack
 from termwise.models import Model
 from termwise.records import AttributeValue, Document
 from termwise.text import Analyzer, number_texts
+from termwise.text.analyzer_by_attribute import AnalyzerByAttribute
 from termwise.text.token_numbering import NumberedTexts
 
 
@@ -27,10 +28,13 @@ def number_documents(
 
     `weights` are empty if documents have no fields. A document without these fields raises `ParameterError`.
     """
+    analyzers = [analyzer] * len(documents)
+    if isinstance(analyzer, AnalyzerByAttribute):
+        analyzers = [analyzer.of_language(analyzer.language(document.attributes)) for document in documents]
     if not weights:
-        return number_texts(analyzer, [document.text for document in documents])
+        return number_texts(analyzers, [document.text for document in documents])
     texts = [text for document in documents for text in field_texts(document, weights)]
-    numbered = number_texts(analyzer, texts)
+    numbered = number_texts([each for each in analyzers for _ in weights], texts)
     of_fields = np.tile(np.array(list(weights.values())), len(documents))
     repeats = np.repeat(of_fields, np.diff(numbered.indptr))
     ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(repeats)])

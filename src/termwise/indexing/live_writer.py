@@ -175,6 +175,8 @@ class LiveWriter(FolderWriter):
         self._wait()
         new = replaced = unchanged = 0
         for block in document_batches(documents, BLOCK):
+            for rows in self._rows:
+                block = list(map(rows.with_language, block))
             distinct = {document.doc_id: document for document in block}
             self._with_attributes.check_attributes(block)  # before a part has one of them
             present, same, known = self._published.compare(

@@ -19,6 +19,7 @@ from termwise.engine.query_encoder import analyzer_of
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index, IndexWriter
 from termwise.index.quantiser import LEVELS
+from termwise.indexing.built_statistics import built_statistics
 from termwise.indexing.count_rows import (
     CountedBatch,
     TokenCounts,
@@ -26,6 +27,7 @@ from termwise.indexing.count_rows import (
     placeholder,
     publish_counts,
 )
+from termwise.indexing.language_statistics import LanguagesOfTerms, documents_of_languages, share_of_drift
 from termwise.indexing.model_choice import model_of
 from termwise.indexing.options import BuildOptions
 from termwise.models import CountModel
@@ -50,7 +52,8 @@ def has_drifted(index: Index, model: CountModel) -> bool:
     That is so if the mean document length differs by more than `DRIFT` from that of the statistics; the number of
     documents is more than `GROWTH` times theirs, or less than `LEFT` of theirs remain; the largest weight exceeds the
     range of the impacts by more than `DRIFT`, or less than `LEFT` of the range is used; or, in a model with a document
-    bias, the longest document is longer by more than `DRIFT`.
+    bias, the longest document is longer by more than `DRIFT`. With an analyzer by attribute, each language has
+    its own length and number of documents, see `share_of_drift`.
     """
     if not len(index):
         return False
@@ -63,8 +66,10 @@ def has_drifted(index: Index, model: CountModel) -> bool:
         for segment in index.segments
         if segment.counts is not None
     ]
+    if (by_language := documents_of_languages(statistics)) and _languages_have_drifted(index, by_language):
+        return True
     mean = sum(int(part.sum(dtype=np.int64)) for part in parts) / len(index)
-    if abs(mean - statistics["tokens"] / before) > DRIFT * statistics["tokens"] / before:
+    if not by_language and abs(mean - statistics["tokens"] / before) > DRIFT * statistics["tokens"] / before:
         return True
     longest = max(int(part.max(initial=0)) for part in parts)
     if manifest.background and longest > (1 + DRIFT) * statistics["longest"]:
@@ -81,6 +86,38 @@ def has_drifted(index: Index, model: CountModel) -> bool:
         quantiser.largest > (1 + DRIFT) * LEVELS * quantiser.scale
         or largest * quantiser.scale < LEFT * quantiser.largest
     )
+
+
+def _languages_have_drifted(index: Index, documents: Mapping[str, int]) -> bool:
+    """Return whether the documents of languages have drifted, see `share_of_drift`."""
+    languages = LanguagesOfTerms.of_index(index, analyzer_of(index))
+    assert languages is not None, "its statistics have languages"
+    before = {}
+    built = built_statistics(index)
+    of_built = np.bincount(
+        languages.of_term[: built.n_terms],
+        weights=built.collection_frequencies,
+        minlength=len(languages.names),
+    )
+    for name, tokens in zip(languages.names, of_built.tolist(), strict=True):
+        if name in documents:
+            before[name] = documents[name], tokens / documents[name]
+    sums = np.zeros((2, len(languages.names)), dtype=np.int64)
+    for segment in index.segments:
+        assert segment.counts is not None, "an index with statistics of languages keeps counts"
+        rows = np.arange(segment.documents) if segment.live is None else segment.live.rows
+        firsts, lengths = segment.row_bounds(rows)
+        written = lengths > 0
+        of_rows = languages.of_term[segment.index_terms(segment.terms[firsts[written]])]
+        sums[0] += np.bincount(of_rows, minlength=len(sums[0]))
+        tokens_of_rows = segment.counts.lengths[rows[written]].astype(np.int64)
+        np.add.at(sums[1], of_rows, tokens_of_rows)
+    now = [
+        (name, count, tokens / count)
+        for name, count, tokens in zip(languages.names, *sums.tolist(), strict=True)
+        if count
+    ]
+    return share_of_drift(before, now) > DRIFT
 
 
 def _remaining(index: Index) -> int:

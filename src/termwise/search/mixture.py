@@ -39,10 +39,9 @@ import numpy.typing as npt
 from termwise.engine.allowed_documents import AllowedDocuments, aligned
 from termwise.engine.feedback import Feedback, moved_query
 from termwise.engine.query_encoder import QueryEncoder
-from termwise.engine.query_settings import no_whole_words, no_words
+from termwise.engine.query_settings import no_languages, no_whole_words, no_words
 from termwise.engine.query_vector import QueryVector
 from termwise.engine.retrieval import RankedOrdinals, Scored, VectorScan, first_stage, score_documents
-from termwise.engine.similar_terms import SimilarTerms
 from termwise.engine.subwords import SimilarPieces, WordsInPieces
 from termwise.engine.text_conditions import TextReader
 from termwise.engine.unrelated_queries import LEAST_RELEVANCE, UnrelatedQueries, cosines, no_relevance
@@ -73,6 +72,7 @@ from termwise.search.parts import Allowed, EncodedQuery, Floats, Ordinals, Part,
 from termwise.search.request import Search
 from termwise.search.single_index import SingleIndex
 from termwise.storage.folder_path import FolderPath
+from termwise.text.analyzer_by_attribute import AnalyzerByAttribute
 from termwise.validation import check, is_finite_number, is_integer
 
 if TYPE_CHECKING:
@@ -296,6 +296,10 @@ class Mixture:
                 fixes=["pass the text of the query"],
             )
         whole = _of_whole_words(self.parts)
+        if search.lang is not None and not any(
+            isinstance(part.backend.encoder.analyzer, AnalyzerByAttribute) for part in self.parts
+        ):
+            raise no_languages(search.lang, facts)
         if (search.fuzzy or search.prefix) and whole is None:
             raise no_whole_words(search.fuzzy, search.prefix, facts)
         if (search.match is not None or search.only_words) and self.word_part is None:
@@ -336,12 +340,15 @@ class Mixture:
         """Return the encoder of a part. Parts of pieces read the similar words and the synonyms that `whole` finds."""
         if backend.similar_terms is not None or whole is None:
             return backend.weighted_encoder(search, example)
-        words = whole.encoder.analyzer
+        words, language = whole.encoder.analyzer, whole.language_of(search)
+        if isinstance(words, AnalyzerByAttribute) and language is not None:
+            words = words.limited_to([language])
         if not search.fuzzy:
             return backend.weighted_encoder(search, example, words=words)
         assert whole.similar_terms is not None, "a part has whole words"
+        similar = whole.similar_terms.of_language(language)
         pieces = WordsInPieces(backend.index, backend.encoder.analyzer)
-        return backend.weighted_encoder(search, example, SimilarPieces(whole.similar_terms, pieces), words)
+        return backend.weighted_encoder(search, example, SimilarPieces(similar, pieces), words)
 
     def allowed(self, found: AllowedDocuments | None) -> Allowed:
         """Return the allowed documents in each part."""
@@ -744,7 +751,7 @@ def _with_common_words(parts: Sequence[Part]) -> tuple[Part, ...]:
         if similar is None:
             return part
         backend = copy.copy(part.backend)
-        backend.similar_terms = SimilarTerms(part.index, similar.analyzer, is_word=is_word)
+        backend.similar_terms = similar.knowing(is_word)
         return replace(part, backend=backend)
 
     return tuple(map(shared, parts))

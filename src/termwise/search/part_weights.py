@@ -22,6 +22,7 @@ In queries of more than `MOST_WORDS` words, which are documents rather than quer
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -102,7 +103,9 @@ def part_weights(
     ]
     if not any(moved) or len(text.split()) > MOST_WORDS:
         return PartWeights(own, own)
-    identifiers, share = _identifiers(similar, text)
+    identifiers, share = max(
+        (_identifiers(each, text) for each in similar.languages), key=itemgetter(1), default=((), 0.0)
+    )
     if not identifiers:
         return PartWeights(own, own)
     given = sum(weight for weight, moves in zip(own, moved, strict=True) if moves)
@@ -126,7 +129,7 @@ def _identifiers(similar: SimilarTerms, text: str) -> tuple[tuple[str, ...], flo
     """Return the identifiers of a query, and their share of it; the words are those of an index of whole words."""
     index, analysis = similar.index, similar.analyzer.analyze(text)
     compounds, positions = analysis.compounds(), analysis.positions().tolist()
-    numbers = index.vocabulary.numbers(list(analysis.tokens))
+    numbers = similar.vocabulary.numbers(list(analysis.tokens))
     most = max(FEW, len(index) // RARE)
 
     def having_token(place: int) -> npt.NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from termwise.search.request import Search
 from termwise.search.single_index import SingleIndex
 
 if TYPE_CHECKING:
+    from termwise.engine.similar_terms import SimilarTerms
     from termwise.search.results import Results
     from termwise.search.suggestions import Suggestion
 
@@ -117,15 +118,18 @@ def silent_parts(parts: Iterable[Part], query: str) -> list[str]:
 def _unweighted_words(backend: SingleIndex, query: str) -> list[str]:
     """Return why no word of a query has a weight in an index."""
     from termwise.text import unknown_token
+    from termwise.text.analyzer_by_attribute import readings
     from termwise.text.words_around import word_around
 
-    analysis = backend.encoder.analyzer.analyze(query)
     known, without_pieces = backend.index.vocabulary.number, unknown_token(backend.encoder.analyzer)
     unknown, weightless = dict[str, str](), dict[str, str]()
-    for place in (each.start for each in analysis.compounds()):
-        token, span = analysis.tokens[place], analysis.spans[place].tolist()
-        word = query[slice(*word_around(query, *span))]
-        (unknown if token == without_pieces or known(token) is None else weightless)[word] = token
+    for analyzer in readings(backend.encoder.analyzer):
+        analysis = analyzer.analyze(query)
+        for place in (each.start for each in analysis.compounds()):
+            token, span = analysis.tokens[place], analysis.spans[place].tolist()
+            word = query[slice(*word_around(query, *span))]
+            (unknown if token == without_pieces or known(token) is None else weightless)[word] = token
+    unknown = {word: token for word, token in unknown.items() if word not in weightless}
     reasons = [f"no document has a weight for {listed(weightless, ' or ')}"] if weightless else []
     return reasons + ([f"not in the index: {listed(unknown)}"] if unknown else [])
 
@@ -135,9 +139,16 @@ def _in_no_document(backend: Backend, required: Sequence[str]) -> list[str]:
     for part in backend.parts:
         similar = part.backend.similar_terms
         if similar is not None and part.backend.is_exact:
-            return [
-                text[start:end]
-                for text in dict.fromkeys(required)
-                for _, ((start, end), *_) in similar.missing(similar.analyzer.analyze(text).spans_by_token())
-            ]
+            missing = [_missing(each, required) for each in similar.languages]
+            return (
+                [word for word in missing[0] if all(word in others for others in missing)] if missing else []
+            )
     return []
+
+
+def _missing(similar: SimilarTerms, texts: Sequence[str]) -> list[str]:
+    return [
+        text[start:end]
+        for text in dict.fromkeys(texts)
+        for _, ((start, end), *_) in similar.missing(similar.analyzer.analyze(text).spans_by_token())
+    ]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, fields
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, final
 
@@ -18,6 +19,7 @@ from termwise.search.mixture_folder import MAX_PARTS, MAX_WEIGHT
 from termwise.search.query_rules import MOST_RULES, QueryRule, QueryRules
 from termwise.storage.json_or_toml import read_json_or_toml
 from termwise.text import Analyzer
+from termwise.text.analyzer_by_attribute import readings
 from termwise.validation import check, check_names, check_path, is_finite_number
 
 MOST_BYTES = 16 << 20
@@ -102,7 +104,7 @@ class Relevance:
 
     def prepare(self, analyzers: Iterable[Analyzer]) -> None:
         """Analyse synonyms and rules, which takes seconds for the largest files, so that no search has to."""
-        for analyzer in analyzers:
+        for analyzer in chain.from_iterable(map(readings, analyzers)):
             self.synonyms.matcher(analyzer)
             self.query_rules.prepare(analyzer)
 

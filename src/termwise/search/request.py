@@ -115,6 +115,10 @@ class Search:
     multi_select : bool, optional
         Count each of `facets` and `ranges` without the conditions of the filter on its own attribute that are combined
         by ``and`` with the others: after one value of an attribute is chosen, its other values keep their counts.
+    lang : str, optional
+        Language of the query, in an index whose analyzer depends on an attribute (see `build_index`): words
+        match documents of this language only. By default, the query is read in each language, and a document matches by
+        the words of its own.
     fuzzy, prefix : bool, optional
         Add terms of similar spelling for words that the index lacks, and terms that begin with the last word; see
         `termwise.engine.query_settings`.
@@ -170,6 +174,7 @@ class Search:
     ranges: Mapping[str, Mapping[str, Range]] = field(default_factory=dict)
     facet_values: int = _COUNTS["facet_values"]
     multi_select: bool = False
+    lang: str | None = None
     fuzzy: bool = False
     prefix: bool = False
     weighting: QuerySettings = DEFAULT
@@ -231,6 +236,8 @@ class Search:
             holds = is_finite_number(self.min_relevance) and 0 <= self.min_relevance <= 1
             check("min_relevance", self.min_relevance, holds, "a number from 0 to 1")
             self._set(min_relevance=float(self.min_relevance))
+        if self.lang is not None:
+            check("lang", self.lang, isinstance(self.lang, str), "a language, such as de")
         if self.feedback is not True:
             check_flag("feedback", self.feedback)
         if self.collapse is None and self.collapse_size != 1:

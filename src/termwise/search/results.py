@@ -24,6 +24,7 @@ from termwise.search.hits import Hit, Matching, hits_of
 from termwise.search.parts import EncodedQuery, Floats, Ordinals, PartEncoding
 from termwise.search.request import MOST_RESULTS, Search
 from termwise.search.single_index import IndexMatches, SingleIndex
+from termwise.text.analyzer_by_attribute import readings
 from termwise.validation import is_integer
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Results:
         self._lists = search.weights is None and without_query
         synonyms = None
         if search.relevance is not None and search.relevance.synonyms and self.must:
-            synonyms = search.relevance.synonyms.matcher(backend.words.encoder.analyzer)
+            synonyms = search.relevance.synonyms
         self.conditions = TextConditions.of(backend.text_reader, self.must, self.must_not, synonyms)
         self._allowed_documents = allowed_for(backend.attribute_index, self.filter, self.conditions)
         self._allowed = backend.allowed(self._allowed_documents)
@@ -134,9 +135,12 @@ class Results:
         by_example = self.search.like is not None or self.search.like_text is not None
         if relevance is None or not relevance.rules or by_example:
             return
-        rules = relevance.query_rules.for_query(self.text, self._backend.words.encoder.analyzer)
-        self._exclude |= rules.banned
-        self._pins = {doc_id: rule for doc_id, rule in rules.pinned.items() if doc_id not in self._exclude}
+        pinned = dict[str, str]()
+        for analyzer in readings(self._encoding_of(self._backend.words).encoder.analyzer):
+            rules = relevance.query_rules.for_query(self.text, analyzer)
+            self._exclude |= rules.banned
+            pinned = {**rules.pinned, **pinned}
+        self._pins = {doc_id: rule for doc_id, rule in pinned.items() if doc_id not in self._exclude}
 
     def without_conditions(self) -> Search:
         """Return the search for the same words or example without conditions."""
@@ -613,7 +617,8 @@ class Results:
             return []
         from termwise.search.suggestions import suggestions
 
-        return suggestions(backend.similar_terms, self._encoding_of(backend).encoder, self.text)
+        similar, encoder = backend.similar_terms, self._encoding_of(backend).encoder
+        return suggestions(similar.of_language(backend.language_of(self.search)), encoder, self.text)
 
     def _encoding_of(self, backend: SingleIndex) -> PartEncoding:
         return next(part for part in self._encodings if part.index is backend.index)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, final
@@ -16,6 +17,7 @@ from termwise.engine.query_settings import (
     DEFAULT,
     WeightedQueryEncoder,
     check_settings,
+    no_languages,
     no_whole_words,
     no_words,
 )
@@ -27,14 +29,16 @@ from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.index import Index
+from termwise.models.count_query_encoder import CountQueryEncoder
 from termwise.search.parts import Allowed, EncodedQuery, Ordinals, Part, PartEncoding
 from termwise.search.request import Search
 from termwise.text import Analyzer
+from termwise.text.analyzer_by_attribute import AnalyzerByAttribute, readings
 
 if TYPE_CHECKING:
     from termwise.engine.boosts import Boost, IndexBoosts
     from termwise.engine.graph_retrieval import ApproximateRetrieval
-    from termwise.engine.similar_terms import SimilarTerms
+    from termwise.engine.similar_terms import SimilarTerms, SimilarTermsByLanguage
     from termwise.engine.subwords import SimilarPieces
     from termwise.explain.explanation import Explanation
     from termwise.index.vector_graph import VectorGraph
@@ -73,7 +77,7 @@ class SingleIndex:
         self.encoder = query_encoder_of(index) if encoder is None else encoder
 
     @cached_property
-    def similar_terms(self) -> SimilarTerms | None:
+    def similar_terms(self) -> SimilarTerms | SimilarTermsByLanguage | None:
         """Look-up of similar words; None if the terms of the index are pieces of words."""
         from termwise.engine.similar_terms import SimilarTerms
 
@@ -139,6 +143,10 @@ class SingleIndex:
         ParameterError
             If the weights or settings of the search do not apply.
         """
+        if search.lang is not None and not isinstance(self.encoder.analyzer, AnalyzerByAttribute):
+            raise no_languages(
+                search.lang, [("index", self.path), ("analyzer", self.encoder.analyzer.spec.name)]
+            )
         if (search.fuzzy or search.prefix) and self.similar_terms is None:
             facts = [("index", self.path), ("analyzer", self.encoder.analyzer.spec.name)]
             raise no_whole_words(search.fuzzy, search.prefix, facts)
@@ -156,8 +164,23 @@ class SingleIndex:
         if search.weights is None:
             encoder = self.weighted_encoder(search, example)
         else:
-            encoder = ExplicitWeights.of(self.index, self.encoder.analyzer, search.weights)
+            encoder = ExplicitWeights.of(self.index, self._encoder_of(search).analyzer, search.weights)
         return (PartEncoding(self.index, encoder, self.graph_for(search)),)
+
+    def language_of(self, search: Search) -> str | None:
+        """Return the language of the query of a search, as the analyzer of the index names it; None for all."""
+        analyzer = self.encoder.analyzer
+        if search.lang is None or not isinstance(analyzer, AnalyzerByAttribute):
+            return None
+        return analyzer.named(search.lang)
+
+    def _encoder_of(self, search: Search) -> QueryEncoder:
+        """Return the encoder for the language of a search."""
+        language, encoder = self.language_of(search), self.encoder
+        if language is None or not isinstance(encoder, CountQueryEncoder):
+            return encoder
+        assert isinstance(encoder.analyzer, AnalyzerByAttribute), "it has languages"
+        return replace(encoder, analyzer=encoder.analyzer.limited_to([language]))
 
     def weighted_encoder(
         self,
@@ -170,20 +193,24 @@ class SingleIndex:
 
         `words` is the analyzer that finds the words of synonyms in queries, by default that of the encoder.
         """
-        similar_terms = (similar or self.similar_terms) if search.fuzzy or search.prefix else None
-        synonyms = search.synonyms
+        encoder, synonyms = self._encoder_of(search), search.synonyms
+        similar_terms: SimilarTerms | SimilarTermsByLanguage | SimilarPieces | None = None
+        if search.fuzzy or search.prefix:
+            similar_terms = similar
+            if similar is None and self.similar_terms is not None:
+                similar_terms = self.similar_terms.of_language(self.language_of(search))
         if search.weighting == DEFAULT and similar_terms is None and synonyms is None:
-            return self.encoder
+            return encoder
         check_settings(search.weighting, self.index)
-        analyzer, synonym_terms = self.encoder.analyzer, None
+        analyzer, synonym_terms = encoder.analyzer, None
         if synonyms is not None:
             from termwise.engine.subwords import WordsInPieces
             from termwise.engine.synonyms import SynonymTerms
 
-            matcher = synonyms.matcher(analyzer if words is None else words)
-            synonym_terms = SynonymTerms(matcher, WordsInPieces(self.index, analyzer))
+            matchers = map(synonyms.matcher, readings(analyzer if words is None else words))
+            synonym_terms = SynonymTerms(tuple(matchers), WordsInPieces(self.index, analyzer))
         return WeightedQueryEncoder(
-            self.encoder,
+            encoder,
             self.index,
             search.weighting,
             similar_terms,

@@ -5,10 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from termwise.engine.added_terms import AddedTerms
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import added_terms
-from termwise.engine.similar_terms import LONGEST_ENDING, MOST_WORDS, SimilarTerm, SimilarTerms, edits
+from termwise.engine.similar_terms import (
+    LONGEST_ENDING,
+    MOST_TERMS,
+    MOST_WORDS,
+    SimilarTerm,
+    SimilarTerms,
+    SimilarTermsByLanguage,
+    edits,
+)
 from termwise.fast_dataclass import dataclass
+
+AnySimilarTerms = SimilarTerms | SimilarTermsByLanguage
 
 SHORTEST_CODE = 6
 """Least number of letters and digits of a code that has suggestions; of shorter ones, many differ by one character."""
@@ -82,8 +93,18 @@ class Completion:
     documents: int
 
 
-def completions(similar: SimilarTerms, text: str, n: int) -> list[Completion]:
+def completions(similar: AnySimilarTerms, text: str, n: int) -> list[Completion]:
     """Return the most frequent words that begin with the last word of a text; see `Searcher.complete`."""
+    found = [each for language in similar.languages for each in _completions(language, text, n)]
+    if len(similar.languages) == 1:
+        return found
+    of_words: dict[str, Completion] = {}
+    for each in sorted(found, key=lambda each: -each.documents):
+        of_words.setdefault(each.text, each)
+    return list(of_words.values())[:n]
+
+
+def _completions(similar: SimilarTerms, text: str, n: int) -> list[Completion]:
     start, terms = similar.completing(
         text, n + LONGEST_ENDING + 1
     )  # so many may have no form that begins with it
@@ -98,11 +119,32 @@ def completions(similar: SimilarTerms, text: str, n: int) -> list[Completion]:
     return found
 
 
-def suggestions(similar: SimilarTerms, encoder: QueryEncoder, query: str) -> list[Suggestion]:
+def suggestions(similar: AnySimilarTerms, encoder: QueryEncoder, query: str) -> list[Suggestion]:
     """Return the words of a query that no document has, with the nearest ones; see `Searcher.did_you_mean`."""
-    if all(map(similar.documents, similar.analyzer.tokens(query))):
+    if any(all(map(each.documents, each.analyzer.tokens(query))) for each in similar.languages):
         return []  # which is usual, and takes little time
     added = added_terms(encoder, query)
+    found = [each for language in similar.languages for each in _suggestions(language, added, query)]
+    if len(similar.languages) == 1:
+        return found
+    of_spans: dict[tuple[int, int], list[Suggestion]] = {}
+    for each in found:
+        of_spans.setdefault(each.span, []).append(each)
+    merged = []
+    for span, its in sorted(of_spans.items()):
+        tokens = ((each, each.analyzer.tokens(its[0].word)[:1]) for each in similar.languages)
+        if is_code(its[0].word) and any(any(map(each.documents, first)) for each, first in tokens):
+            continue  # a code of another language
+        nearest = dict[str, SimilarWord]()
+        words = (word for each in its for word in each.words)
+        for word in sorted(words, key=lambda word: (word.distance, -word.documents)):
+            if not nearest or word.distance == next(iter(nearest.values())).distance:
+                nearest.setdefault(word.word, word)
+        merged.append(Suggestion(its[0].word, span, tuple(nearest.values())[:MOST_TERMS]))
+    return merged
+
+
+def _suggestions(similar: SimilarTerms, added: AddedTerms, query: str) -> list[Suggestion]:
     analysis = similar.analyzer.analyze(query)
     found = []
     for token, spans in similar.missing(analysis.spans_by_token()):
@@ -121,7 +163,10 @@ def _suggestion(
     terms: SimilarTerms, typed: str, span: tuple[int, int], nearest: Iterable[SimilarTerm]
 ) -> Suggestion:
     forms = ((_nearest_form(terms, each, typed), each) for each in nearest)
-    words = [SimilarWord(form, each.term, edits(typed, form), each.documents) for form, each in forms]
+    words = [
+        SimilarWord(form, terms.prefix + each.term, edits(typed, form), each.documents)
+        for form, each in forms
+    ]
     return Suggestion(typed, span, tuple(sorted(words, key=lambda each: each.distance)))
 
 

@@ -133,6 +133,11 @@ class SearchOptions(_Request):
     exclude: Annotated[list[Identifier], Field(max_length=10_000)] = Field(
         default_factory=list, description="Documents to leave out."
     )
+    lang: str | None = Field(
+        None,
+        description="Language of the query, such as `de`, in an index whose analyzer depends on an attribute: words "
+        "match documents of this language only. By default, the query is read in each language.",
+    )
     fuzzy: bool = Field(False, description="Add words of similar spelling for words that the index lacks.")
     prefix: bool = Field(False, description="Add words that begin with the last word.")
     feedback: bool = Field(True, description="Use the feedback of a mixture that has it.")
@@ -233,6 +238,7 @@ class ExplainRequest(_Request):
     )
     filter: Filter | None = FILTER
     text: bool = Field(False, description="Return the query and the text, in which spans are positions.")
+    lang: str | None = None
     fuzzy: bool = False
     prefix: bool = False
     feedback: bool = True

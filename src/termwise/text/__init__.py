@@ -6,12 +6,19 @@ from termwise.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from termwise.text.analyzer import Analysis, Analyzer, AnalyzerSpec, unknown_token
+    from termwise.text.analyzer_by_attribute import AnalyzerByAttribute
     from termwise.text.characters import UNICODE_VERSION
     from termwise.text.cjk import CjkWords
     from termwise.text.cleaned_analyzer import CleanedAnalyzer, CleanMode, clean_vocabulary
     from termwise.text.code_words import CodeWords
     from termwise.text.library_analyzer import LibraryAnalyzer
-    from termwise.text.registry import analyzer_from_spec, analyzer_names, make_analyzer, register_analyzer
+    from termwise.text.registry import (
+        analyzer_from_spec,
+        analyzer_names,
+        make_analyzer,
+        make_analyzer_by_attribute,
+        register_analyzer,
+    )
     from termwise.text.standard_words import StandardWords
     from termwise.text.stop_lists import stop_list
     from termwise.text.token_filters import (
@@ -35,12 +42,13 @@ else:
         __name__,
         {
             "analyzer": "Analysis Analyzer AnalyzerSpec unknown_token",
+            "analyzer_by_attribute": "AnalyzerByAttribute",
             "characters": "UNICODE_VERSION",
             "cjk": "CjkWords",
             "cleaned_analyzer": "CleanedAnalyzer CleanMode clean_vocabulary",
             "code_words": "CodeWords",
             "library_analyzer": "LibraryAnalyzer",
-            "registry": "analyzer_from_spec analyzer_names make_analyzer register_analyzer",
+            "registry": "analyzer_from_spec analyzer_names make_analyzer make_analyzer_by_attribute register_analyzer",
             "standard_words": "StandardWords",
             "stop_lists": "stop_list",
             "token_filters": "ENGLISH_CLITICS LOWER_CASE PORTER SIMPLE_LEMMA STRAIGHT_APOSTROPHES "
@@ -64,6 +72,7 @@ __all__ = [
     "UNICODE_VERSION",
     "Analysis",
     "Analyzer",
+    "AnalyzerByAttribute",
     "AnalyzerSpec",
     "CjkWords",
     "CleanMode",
@@ -85,6 +94,7 @@ __all__ = [
     "analyzer_names",
     "clean_vocabulary",
     "make_analyzer",
+    "make_analyzer_by_attribute",
     "number_texts",
     "register_analyzer",
     "snowball",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
@@ -27,6 +28,12 @@ from termwise.text.tokenizer import UnicodeWords, WhitespaceWords, WordTokenizer
 from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.words_with_parts import WordsWithParts
 from termwise.validation import check
+
+if TYPE_CHECKING:
+    from termwise.text.analyzer_by_attribute import AnalyzerByAttribute
+
+BY_ATTRIBUTE = "by-attribute"
+"""Beginning of the names of analyzers by an attribute, and their name in specifications."""
 
 _STOP = stop_words("lucene-english")
 _LONG_STOP = stop_words("nltk-english")
@@ -145,6 +152,9 @@ def make_analyzer(name: str) -> Analyzer:
         ``wordpiece-clean``, ``wordpiece-clean:FILE``
             The same without stop words and symbols, as in queries for the TILDE models; see `clean_vocabulary`, mode
             ``repo``.
+        ``by-attribute:NAME``, ``by-attribute:NAME:VALUE=ANALYZER,VALUE=ANALYZER``
+            The analyzer of the language that an attribute of the document names, such as ``by-attribute:lang``; see
+            `make_analyzer_by_attribute`.
         ``sa``, ``stm1``, ``stm2``, ``bert-token``, ``bert-token:FILE``, ``scibert-token:FILE``
             Analyzers of the query-by-example experiments [1]_: the Elasticsearch standard analyzer; white space,
             lower case and Porter stems; standard tokenizer, lower case and Porter stems; the pieces of BERT and of
@@ -196,6 +206,10 @@ def make_analyzer(name: str) -> Analyzer:
                 fixes=[f"{base}:PATH/vocab.txt or {base}:PATH/tokenizer.json, as published with the model"],
             )
         return CleanedAnalyzer.shipped() if base == _CLEANED else WordPieceAnalyzer.shipped(name=base)
+    if base == BY_ATTRIBUTE:
+        from termwise.text.analyzer_by_attribute import parse_choice
+
+        return make_analyzer_by_attribute(*parse_choice(path))
     if name in _LIBRARIES:
         from termwise.text.library_analyzer import LibraryAnalyzer
 
@@ -234,6 +248,10 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
     True
     """
     options = spec.options
+    if spec.name == BY_ATTRIBUTE and options:
+        from termwise.text.analyzer_by_attribute import AnalyzerByAttribute
+
+        return AnalyzerByAttribute.from_spec(spec, analyzer_from_spec)
     base = spec.name.partition("+")[0]
     is_known = (
         base in _WORDS or base in _PIECES or base in analyzer_names()
@@ -266,6 +284,64 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
             fixes=["build the index again with this version of termwise"],
         )
     return WordAnalyzer(spec.name, tokenizers[tokenizer], [step_named(str(step)) for step in steps])
+
+
+def make_analyzer_by_attribute(
+    attribute: str,
+    analyzers: Mapping[str, str] | None = None,
+    *,
+    default: str | Analyzer | None = None,
+    detect: bool = False,
+) -> AnalyzerByAttribute:
+    """Make the analyzer of documents in several languages, one of which an attribute names.
+
+    Parameters
+    ----------
+    attribute : str
+        Name of an attribute whose values are languages: codes of ISO 639-1, with or without a region (``de``,
+        ``pt-BR``), or names such as ``german``.
+    analyzers : mapping of str to str, optional
+        Names of the analyzers of some values, in place of those in `LANGUAGE_CODES`, or for other values.
+    default : str or Analyzer, optional
+        Analyzer of documents of other values, and of documents without a value; ``standard`` if it is not given.
+    detect : bool, optional
+        Detect the language of documents without a value, see `termwise.text.language_detection`: one of `analyzers`,
+        or without any, of `LANGUAGE_CODES`.
+
+    Raises
+    ------
+    ParameterError
+        If a name is empty or has a colon, or an analyzer does not consist of a tokenizer and steps.
+    UnknownNameError
+        If there is no such analyzer.
+
+    Examples
+    --------
+    >>> analyzer = make_analyzer_by_attribute("lang", {"en": "english-parts"})
+    >>> analyzer.of_language("de").tokens("Die Jacken"), analyzer.of_language("en").tokens("T-shirts")
+    (['de:jack'], ['en:tshirt', 'en:t', 'en:shirt'])
+    """
+    from termwise.text import analyzer_by_attribute as by
+
+    chosen = dict(by.LANGUAGE_CODES)
+    for value, name in (analyzers or {}).items():
+        chosen[by.known_code(value, by.LANGUAGE_CODES) or by.plain_value(value)] = name
+    for name in (attribute, *chosen):
+        if not name or by.SEPARATOR in name:
+            raise ParameterError(
+                "an attribute and its values have names without a colon", facts=[("given", shown(name))]
+            )
+    made = {name: make_analyzer(name) for name in dict.fromkeys(chosen.values())}
+    specs = {value: by.spec_of(made[name]) for value, name in chosen.items()}
+    other = by.DEFAULT if default is None else default
+    specs[by.OTHER] = by.spec_of(make_analyzer(other) if isinstance(other, str) else other)
+    detector = None
+    if detect:
+        from termwise.text.language_detection import LIBRARY
+
+        named = [by.known_code(value, by.LANGUAGE_CODES) for value in analyzers or by.LANGUAGE_CODES]
+        detector = {"library": LIBRARY, "languages": [code for code in named if code is not None]}
+    return by.AnalyzerByAttribute(attribute, specs, analyzer_from_spec, detector)
 
 
 def register_analyzer(name: str, make: Callable[[AnalyzerSpec], Analyzer]) -> None:
@@ -307,7 +383,7 @@ def register_analyzer(name: str, make: Callable[[AnalyzerSpec], Analyzer]) -> No
     """
     check("name", name, isinstance(name, str) and bool(name), "a name of one or more characters")
     check("make", make, callable(make), "a function that makes an analyzer from an `AnalyzerSpec`")
-    if name in analyzer_names() or ":" in name or "+" in name:
+    if name in (*analyzer_names(), BY_ATTRIBUTE) or ":" in name or "+" in name:
         raise ParameterError(
             "an analyzer cannot be registered by this name",
             facts=[("name", shown(name)), ("expected", "a name without : and + that termwise does not use")],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Sequence
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -50,8 +51,8 @@ class NumberedTexts:
     numbers: npt.NDArray[np.int32]
 
 
-def number_texts(analyzer: Analyzer, texts: Sequence[str]) -> NumberedTexts:
-    """Analyze texts and number their tokens.
+def number_texts(analyzer: Analyzer | Sequence[Analyzer], texts: Sequence[str]) -> NumberedTexts:
+    """Analyze texts, with one analyzer or with that of each text, and number their tokens.
 
     Examples
     --------
@@ -63,7 +64,8 @@ def number_texts(analyzer: Analyzer, texts: Sequence[str]) -> NumberedTexts:
     numbering = Numbering()
     numbers = array("i")
     indptr = np.zeros(len(texts) + 1, dtype=np.int64)
-    for row, text in enumerate(texts):
-        numbers.extend(map(numbering.__getitem__, analyzer.tokens(text)))
+    analyzers = repeat(analyzer) if isinstance(analyzer, Analyzer) else analyzer
+    for row, (its, text) in enumerate(zip(analyzers, texts, strict=False)):
+        numbers.extend(map(numbering.__getitem__, its.tokens(text)))
         indptr[row + 1] = len(numbers)
     return NumberedTexts(tuple(numbering), indptr, np.array(numbers, dtype=np.int32))

@@ -67,7 +67,16 @@ def test_options_that_do_not_apply_to_a_mixture_choose_bm25(capsys, options, ana
     assert "parts" not in json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("options", [["--analyzer", "german"], ["--set", "k1=1.2"], ["--float"]])
+def test_the_words_of_a_named_mixture_have_the_given_analyzer():
+    assert run([*INDEX, "--model", "instant", "--analyzer", "german"]) == 0
+    mixture = termwise.open("n")
+    assert [part.backend.encoder.analyzer.spec.name for part in mixture.parts] == [
+        "german",
+        "wordpiece-clean",
+    ]
+
+
+@pytest.mark.parametrize("options", [["--set", "k1=1.2"], ["--float"]])
 def test_a_named_mixture_refuses_them(place, capsys, options):
     assert run([*INDEX, "--model", "instant", *options]) == 2
     streams = capsys.readouterr()

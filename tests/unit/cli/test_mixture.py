@@ -59,7 +59,7 @@ def test_index(place, capsys):
     assert run(["index", "docs.jsonl", "--model", "best", "--out", "m", "--overwrite", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert (report["mixture"], [part["name"] for part in report["parts"]]) == ("m", ["bm25", "jm"])
-    for options in (["--set", "k1=1"], ["--analyzer", "english"], ["--float"]):
+    for options in (["--set", "k1=1"], ["--float"]):
         assert run(["index", "docs.jsonl", "--model", "best", "--out", "n", *options]) == 2
         error = capsys.readouterr().err
         assert f"{options[0]} does not apply to a mixture" in error

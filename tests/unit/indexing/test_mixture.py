@@ -81,13 +81,15 @@ def test_a_pipe_is_read_into_memory(tmp_path):
     assert np.isfinite(mixture.rank("merge 3").scores).all()
 
 
-@pytest.mark.parametrize(
-    "argument", [{"analyzer": "english"}, {"options": BuildOptions(quantiser="float32")}]
-)
-def test_settings_are_fixed(tmp_path, argument):
+def test_settings_are_fixed(tmp_path):
     with pytest.raises(ParameterError, match="fixed settings"):
-        build_index(DOCUMENTS, tmp_path / "m", model="best", **argument)
+        build_index(DOCUMENTS, tmp_path / "m", model="best", options=BuildOptions(quantiser="float32"))
     assert not (tmp_path / "m").exists()
+
+
+def test_the_analyzer_is_that_of_the_words(tmp_path):
+    mixture = build_index(DOCUMENTS, tmp_path / "m", model="best", analyzer="whitespace")
+    assert mixture.parts[0].backend.encoder.analyzer.spec.name == "whitespace"
 
 
 def test_indexes_of_the_user_are_never_removed(tmp_path):

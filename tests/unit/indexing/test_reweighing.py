@@ -37,6 +37,11 @@ FORMS: dict[str, dict[str, Any]] = {
     "fields": {"model": "bm25", "fields": FIELDS, "store_text": True},
     "chunks": {"model": "dirichlet", "chunk": 4},
     "closed vocabulary": {"model": "bm25", "analyzer": "wordpiece"},
+    "languages": {
+        "model": "bm25",
+        "analyzer": "by-attribute:lang:de=standard,en=whitespace",
+        "store_text": True,
+    },
 }
 
 
@@ -56,6 +61,8 @@ def document(doc_id: str, text: str, form: str, *, later: bool = True) -> Docume
     attributes: dict[str, Any] = {"words": len(text.split())}
     if later and doc_id > "d4" and text:
         attributes["first"] = text.split()[0]
+    if form == "languages":
+        attributes["lang"] = ("de", "en", "xx")[len(text) % 3]
     if form != "fields":
         return Document(doc_id, text, attributes)
     title, _, rest = text.partition(" ")
@@ -85,7 +92,7 @@ class Documents(RuleBasedStateMachine):
         self.writer = termwise.open_writer(self.path)
 
     def build(self, path: Path) -> None:
-        schema = Schema({"words": "integer"})
+        schema = Schema({"words": "integer", **({"lang": "keyword"} if self.form == "languages" else {})})
         if path != self.path:
             schema = Index.open(self.path).schema  # with the attribute that came later
         options = {"attributes": schema, "analyzer": "english", **FORMS[self.form]}

@@ -23,6 +23,7 @@ from termwise.serve.opensearch.json_checks import (
     text,
 )
 from termwise.text import Analyzer
+from termwise.text.analyzer_by_attribute import readings
 
 _OPERATORS: dict[str, Any] = {"operator": "or", "minimum_should_match": 1, "fuzziness": 0}
 """Keys of clauses of which one word suffices, and their defaults."""
@@ -82,15 +83,20 @@ class Words:
         return self.least == "1" and not self.every
 
     def needed(self, analyzer: Analyzer) -> list[str]:
-        """Return the words or the phrase, as conditions on texts."""
+        """Return the words or the phrase, as conditions on texts; words that one language removes are left out."""
         if self.phrase:
             return [self.text] if analyzer.tokens(self.text) else []
         if analyzer.vocabulary is not None:  # tokens are pieces; a text can have those of other words
             return [each for each in dict.fromkeys(self.text.split()) if analyzer.tokens(each)]
-        analysis = analyzer.analyze(self.text)
+        analysis, *others = (each.analyze(self.text) for each in readings(analyzer))
         words = [each.start for each in analysis.compounds()]
         firsts = {analysis.tokens[place]: tuple(analysis.spans[place].tolist()) for place in reversed(words)}
-        return [self.text[start:end] for start, end in sorted(firsts.values())]
+        kept = [other.spans.tolist() for other in others]
+        return [
+            self.text[start:end]
+            for start, end in sorted(firsts.values())
+            if all(any(first < end and start < last for first, last in spans) for spans in kept)
+        ]
 
 
 def read_words(kind: str, body: object, searcher: Searcher, fields: Fields, most: int) -> Words:

@@ -1,0 +1,335 @@
+"""Several languages in one index: searches, statistics of each language, explanations and changes."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import termwise
+from termwise import Document
+from termwise.attributes import Schema
+from termwise.errors import ParameterError, UnknownNameError
+from termwise.indexing import renew_index
+from termwise.models import QueryLikelihoodJM
+from termwise.search import QueryRule, Relevance, Search, Searcher
+from termwise.text import make_analyzer_by_attribute
+
+BY_LANG = "by-attribute:lang"
+TEXTS = {
+    "de1": ("de", "Die rote Jacke hält im Winter warm."),
+    "de2": ("de-AT", "Blaue Jacken und ein Gift gegen Motten."),
+    "de3": ("de", "Ein warmer Mantel."),
+    "en1": ("en", "The red jacket keeps you warm in winter."),
+    "en2": ("en", "A gift: blue jackets and gloves."),
+    "fr1": ("fr", "La veste rouge tient chaud en hiver."),
+    "fr2": ("french", "Des vestes bleues et des gants."),
+    "xx1": ("tlh", "jacke Qapla"),
+    "xx2": (None, "Sofa 2000"),
+}
+
+
+def documents() -> list[Document]:
+    return [
+        Document(name, text, {} if language is None else {"lang": language})
+        for name, (language, text) in TEXTS.items()
+    ]
+
+
+@pytest.fixture(scope="module")
+def searcher(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
+    path = tmp_path_factory.mktemp("languages") / "index"
+    return termwise.build_index(
+        documents(),
+        path,
+        analyzer=BY_LANG,
+        store_text=True,
+        options=termwise.BuildOptions(quantiser="float32"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("Jacken", {"de1", "de2"}),
+        ("jackets", {"en1", "en2"}),
+        ("vestes", {"fr1", "fr2"}),
+        ("gift", {"de2", "en2"}),
+        ("jacke", {"de1", "de2", "xx1"}),
+        ("warm jackets", {"de1", "de3", "en1", "en2"}),
+        ("the", set()),
+    ],
+)
+def test_a_document_matches_by_the_words_of_its_language(
+    searcher: Searcher, query: str, found: set[str]
+) -> None:
+    assert set(searcher.rank(query).doc_ids) == found
+
+
+def test_a_query_in_one_language(searcher: Searcher) -> None:
+    assert searcher.search(Search("gift", lang="en")).ranking.doc_ids == ("en2",)
+    assert searcher.search(Search("gift", lang="German")).ranking.doc_ids == ("de2",)
+    assert searcher.search(Search("gift", lang="fr")).ranking.doc_ids == ()
+    assert searcher.search(Search("Sofa", lang="und")).ranking.doc_ids == ("xx2",)
+    assert searcher.rank("gift").top(5).scores.tolist() == [
+        searcher.search(Search("gift", lang="de")).ranking.scores[0],
+        searcher.search(Search("gift", lang="en")).ranking.scores[0],
+    ]
+
+
+def test_weights_have_the_statistics_of_the_language(searcher: Searcher) -> None:
+    """Three German documents have 5, 4 and 2 tokens: rot jack halt wint warm; blau jack gift mott; warm mantel."""
+    tokens = [searcher.analyzer.of_language("de").tokens(TEXTS[name][1]) for name in ("de1", "de2", "de3")]
+    assert list(map(len, tokens)) == [5, 4, 2]
+    idf = math.log(1 + (3 - 1 + 0.5) / (1 + 0.5))  # one of three German documents has "gift"
+    weight = idf / (1 + 0.9 * (1 - 0.4 + 0.4 * 4 / (11 / 3)))
+    ranking = searcher.search(Search("Gift", lang="de")).ranking
+    assert ranking.doc_ids == ("de2",)
+    assert float(ranking.scores[0]) == pytest.approx(weight, rel=1e-6)
+    record = searcher.index.manifest.encoder.statistics
+    assert {name: count for name, count in record.items() if ":" in name} == {
+        "documents:de": 3,
+        "documents:en": 2,
+        "documents:fr": 2,
+        "documents:und": 2,
+    }
+
+
+def test_weights_of_a_language_are_those_of_an_index_of_this_language_alone(
+    searcher: Searcher, tmp_path: Path
+) -> None:
+    german = [each for each in documents() if each.doc_id.startswith("de")]
+    options = termwise.BuildOptions(quantiser="float32")
+    alone = termwise.build_index(german, tmp_path / "de", analyzer="german", options=options)
+    for query in ("rote Jacke", "warmer Mantel", "Gift gegen Motten"):
+        expected, found = alone.rank(query), searcher.search(Search(query, lang="de")).ranking
+        assert found.doc_ids == expected.doc_ids
+        assert found.scores.tolist() == expected.scores.tolist()
+
+
+def test_explanations_add_up_and_name_terms_with_their_language(searcher: Searcher) -> None:
+    for query in ("warm jackets", "rote Jacken", "gift"):
+        results = searcher.search(Search(query))
+        for explanation, score in zip(results.explain(), results.ranking.scores, strict=True):
+            assert explanation.score == score
+            assert sum(each.score for each in explanation.contributions) == pytest.approx(
+                float(score), rel=1e-6
+            )
+    (first, *_) = searcher.search(Search("rote Jacken")).explain()
+    matched = {each.term: each.spans for each in first.contributions if each.score}
+    assert first.doc_id == "de1"
+    assert matched == {"de:rot": ((4, 8),), "de:jack": ((9, 14),)}
+    assert first.unknown == ()
+    (explanation,) = searcher.search(Search("Qwertz Mantel")).explain()
+    assert explanation.unknown == ((0, 6),)
+
+
+def test_all_words_are_those_of_the_language_of_the_document(searcher: Searcher) -> None:
+    def found(query: str, **options: object) -> set[str]:
+        return set(searcher.search(Search(query, match="all", **options)).ranking.doc_ids)  # type: ignore[arg-type]
+
+    assert found("rote Jacken") == {"de1"}
+    assert found("the red jackets") == {"en1"}
+    assert found("warm") == {"de1", "de3", "en1"}
+    assert found("die Jacke", lang="de") == {"de1", "de2"}
+    assert found("rote jackets") == set()
+
+
+def test_phrases(searcher: Searcher) -> None:
+    def found(**options: object) -> set[str]:
+        return set(searcher.search(Search(**options)).ranking.doc_ids)  # type: ignore[arg-type]
+
+    assert found(must="rote Jacken") == {"de1"}
+    assert found(must="red jackets") == {"en1"}
+    assert found(must="vestes bleues") == {"fr2"}
+    assert found(must="gift") == {"de2", "en2"}
+    assert found(query="warm", must_not="rote Jacke") == {"de3", "en1"}
+    assert found(query="warm", must_not=["rote Jacke", "red jackets"]) == {"de3"}
+    with pytest.raises(ParameterError, match="removes this from all texts"):
+        searcher.search(Search(must=""))
+    explained = searcher.search(Search("warm", must="Jacke", must_not="Gift")).explain()[0]
+    assert [(each.words, each.excluded, each.in_text) for each in explained.conditions] == [
+        ("Jacke", False, True),
+        ("Gift", True, False),
+    ]
+
+
+def test_similar_words_and_suggestions(searcher: Searcher) -> None:
+    assert set(searcher.search(Search("Jakcen", fuzzy=True)).ranking.doc_ids) >= {"de1", "de2"}
+    assert searcher.search(Search("Jakcen", fuzzy=True, lang="fr")).ranking.doc_ids == ()
+    (suggestion,) = searcher.search(Search("jakcen")).did_you_mean()
+    assert suggestion.word == "jakcen"
+    assert [(each.word, each.term, each.distance) for each in suggestion.words] == [("jacken", "de:jack", 1)]
+    assert searcher.search(Search("vestes und")).did_you_mean() == []  # a stop word of another language
+    assert searcher.search(Search("vest", prefix=True)).ranking.doc_ids == ("fr2", "fr1")
+    assert [(each.text, each.documents) for each in searcher.complete("rote jac")] == [
+        ("rote jacken", 2),
+        ("rote jackets", 2),
+        ("rote jacke", 1),
+    ]
+
+
+def test_synonyms_and_rules(searcher: Searcher) -> None:
+    relevance = Relevance.of(
+        {"synonyms": ["Jacke, jacket, veste"], "rules": [{"query": "gloves", "pin": ["fr2"]}]}
+    )
+    found = searcher.search(Search("Jacken", relevance=relevance)).ranking.doc_ids
+    assert set(found) == {"de1", "de2", "en1", "en2", "fr1", "fr2"}
+    assert searcher.search(Search("glove", relevance=relevance)).ranking.doc_ids[0] == "fr2"
+    ban = Relevance(rules=(QueryRule("Gift", ban=["de2"]),))
+    assert searcher.search(Search("gifts", relevance=ban)).ranking.doc_ids == ("en2",)
+
+
+def test_snippets_mark_words(searcher: Searcher) -> None:
+    results = searcher.search(Search("Jacken", k=1))
+    (snippet,) = results.snippets()
+    assert [snippet.text[start:end] for start, end in snippet.spans] in (["Jacke"], ["Jacken"])
+
+
+def test_reasons_name_words_that_no_language_has(searcher: Searcher) -> None:
+    reasons = searcher.search(Search("Zahnbürste Qwertz")).reasons()
+    assert reasons[0] == "not in the index: Zahnbürste, Qwertz"
+
+
+def test_a_language_needs_an_index_with_languages(tmp_path: Path, searcher: Searcher) -> None:
+    plain = termwise.build_index(documents(), tmp_path / "plain")
+    with pytest.raises(ParameterError, match="analyzer depends on an attribute"):
+        plain.search(Search("gift", lang="de"))
+    with pytest.raises(UnknownNameError, match="xx"):
+        searcher.search(Search("gift", lang="xx"))
+    with pytest.raises(ParameterError, match="lang"):
+        Search("gift", lang=3)  # type: ignore[arg-type]
+
+
+def test_other_models_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="statistics of each language"):
+        termwise.build_index(documents(), tmp_path / "jm", model=QueryLikelihoodJM(), analyzer=BY_LANG)
+    with pytest.raises(ParameterError, match="a network has its own analyzer"):
+        termwise.build_index(documents(), tmp_path / "lookup", model="lookup", analyzer=BY_LANG)
+
+
+def test_a_mixture_has_languages_in_its_words(tmp_path: Path) -> None:
+    mixture = termwise.build_index(
+        documents(), tmp_path / "mixture", model="instant", analyzer=BY_LANG, store_text=True
+    )
+    results = mixture.search(Search("Jacken", only_words=True))
+    assert set(results.ranking.doc_ids) == {"de1", "de2"}
+    assert set(mixture.search(Search("gift", only_words=True, lang="en")).ranking.doc_ids) == {"en2"}
+    assert mixture.search(Search("Jakcen", fuzzy=True)).ranking.doc_ids[0] in ("de1", "de2")
+    explanation = mixture.search(Search("Jacken")).explain()[0]
+    assert sum(each.score for each in explanation.contributions) + explanation.constant == pytest.approx(
+        explanation.score, abs=1e-5
+    )
+    plain = termwise.build_index(documents(), tmp_path / "plain", model="instant")
+    with pytest.raises(ParameterError, match="analyzer depends on an attribute"):
+        plain.search(Search("gift", lang="de"))
+
+
+def test_changes(tmp_path: Path) -> None:
+    path = tmp_path / "living"
+    first, rest = documents()[:4], documents()[4:]
+    searcher = termwise.build_index(first, path, analyzer=BY_LANG, store_text=True)
+    with termwise.open_writer(path) as writer:
+        writer.add(rest)
+        writer.add([Document("it1", "La giacca rossa", {"lang": "it"})])
+        writer.delete(["de2"])
+    searcher = searcher.refresh()
+    assert searcher.rank("giacche").doc_ids == ("it1",)
+    assert searcher.rank("Jacken").doc_ids == ("de1",)
+    assert set(searcher.rank("gloves gants").doc_ids) == {"en2", "fr2"}
+    with termwise.open_writer(path) as writer:
+        writer.merge()
+    kept = [each for each in documents() if each.doc_id != "de2"]
+    built = termwise.build_index(
+        [*kept, Document("it1", "La giacca rossa", {"lang": "it"})],
+        tmp_path / "new",
+        analyzer=BY_LANG,
+        store_text=True,
+    )
+    merged = searcher.refresh()
+    for query in ("warm jackets", "rote Jacke", "giacca", "vestes"):
+        assert merged.rank(query).doc_ids == built.rank(query).doc_ids
+        assert np.array_equal(merged.rank(query).scores, built.rank(query).scores)
+
+
+def test_a_document_gets_another_language(tmp_path: Path) -> None:
+    searcher = termwise.build_index(documents(), tmp_path / "index", analyzer=BY_LANG, store_text=True)
+    with termwise.open_writer(tmp_path / "index") as writer:
+        writer.add([Document("de2", TEXTS["de2"][1], {"lang": "en"})])
+    searcher = searcher.refresh()
+    assert searcher.search(Search("Jacke", lang="de")).ranking.doc_ids == ("de1",)
+    assert "de2" in searcher.search(Search("jacken", lang="en")).ranking.doc_ids
+
+
+def test_fields_chunks_and_renewal(tmp_path: Path) -> None:
+    shop = [
+        Document.of_fields(
+            "a", {"title": "Rote Jacken", "text": "Sie sind warm. Sie sind rot."}, {"lang": "de"}
+        ),
+        Document.of_fields(
+            "b", {"title": "Red jackets", "text": "They are warm. They are red."}, {"lang": "en"}
+        ),
+    ]
+    fields = {"title": 3, "text": 1}
+    searcher = termwise.build_index(
+        shop, tmp_path / "shop", analyzer=BY_LANG, fields=fields, chunk=4, store_text=True
+    )
+    assert searcher.rank("Jacke").doc_ids == ("a",)
+    assert searcher.rank("jacket").doc_ids == ("b",)
+    assert searcher.search(Search("warm", must="rote Jacke")).ranking.doc_ids == ("a",)
+    renew_index(tmp_path / "shop")
+    assert searcher.refresh().rank("Jacke").doc_ids == ("a",)
+
+
+def test_an_empty_index_is_filled(tmp_path: Path) -> None:
+    searcher = termwise.build_index([], tmp_path / "index", analyzer=BY_LANG)
+    assert searcher.rank("Jacke").doc_ids == ()
+    with termwise.open_writer(tmp_path / "index") as writer:
+        writer.add(documents())
+    assert set(searcher.refresh().rank("Jacken").doc_ids) == {"de1", "de2"}
+
+
+def test_documents_without_the_attribute(tmp_path: Path) -> None:
+    notes: list[str] = []
+    options = termwise.BuildOptions(say=notes.append)
+    termwise.build_index(documents(), tmp_path / "index", analyzer=BY_LANG, options=options)
+    assert notes == [
+        "2 of 9 documents have no known language in lang, and the analyzer standard: 1 with 'tlh', 1 without a value"
+    ]
+    plain = [Document("a", "Eine Jacke")]
+    with pytest.raises(ParameterError, match="no document has the attribute"):
+        termwise.build_index(plain, tmp_path / "plain", analyzer=BY_LANG)
+    assert not (tmp_path / "plain").exists()
+    with pytest.raises(ParameterError, match="another value than a string"):
+        termwise.build_index([Document("a", "Jacke", {"lang": 3})], tmp_path / "plain", analyzer=BY_LANG)
+    with pytest.raises(ParameterError, match="has the type keyword"):
+        termwise.build_index(plain, tmp_path / "p", analyzer=BY_LANG, attributes=Schema({"price": "float"}))
+
+
+def test_records_keep_the_attribute(tmp_path: Path) -> None:
+    records = [
+        {"id": 1, "title": "Rote Jacken", "lang": "de", "price": 5},
+        {"id": 2, "title": "Red jackets", "lang": "en", "price": 6},
+    ]
+    for number, attributes in enumerate((None, "all", ["price"])):
+        searcher = termwise.build_index(
+            records, tmp_path / str(number), analyzer=BY_LANG, attributes=attributes, store_text=True
+        )
+        assert searcher.rank("Jacke").doc_ids == ("1",)
+        assert searcher.attributes(["1"])[0]["lang"] == "de"
+
+
+def test_detected_languages_become_attributes(tmp_path: Path) -> None:
+    pytest.importorskip("py3langid")
+    plain = [Document(name, text) for name, (_, text) in TEXTS.items() if name[:2] in ("de", "en", "fr")]
+    searcher = termwise.build_index(
+        plain, tmp_path / "index", analyzer=make_analyzer_by_attribute("lang", detect=True), store_text=True
+    )
+    assert [each.get("lang") for each in searcher.attributes(["de1", "en1", "fr1"])] == ["de", "en", "fr"]
+    with termwise.open_writer(tmp_path / "index") as writer:
+        writer.add([Document("sv1", "En röd jacka som håller dig varm hela vintern")])
+    searcher = searcher.refresh()
+    assert searcher.attributes(["sv1"]) == [{"lang": "sv"}]
+    assert searcher.search(Search("jackor", lang="sv")).ranking.doc_ids == ("sv1",)
