@@ -7,7 +7,8 @@ The rules, for the fields of the first `SAMPLE` records, or of fewer if these ha
    `DIFFERENT` of the values are different, or `FEW_WORDS` words and `MOSTLY_DIFFERENT`. Variants of a product repeat
    its description, so values of `MANY_WORDS` words are text if `RARELY_DIFFERENT` of them are different. A word has at
    least two letters in a row; in scripts without spaces, two letters are a word. The items of lists are judged
-   together, and `FEW_WORDS` are not enough for them: a list of a few words each is a list of keywords.
+   together, and `FEW_WORDS` are not enough for them: a list of a few words each is a list of keywords. Fields named as
+   in `DESCRIPTIONS` are text if they have `FEW_WORDS` words on average, however often they are repeated.
 3. Codes are text and attribute, because people search for them: strings of at most `LONGEST_CODE` characters without
    white space, of which `MOSTLY_DIFFERENT` are different, and half have letters and digits, at least five of them.
 4. Numbers, dates, true and false, other strings and lists of strings are attributes, unless one in ten of the values is
@@ -42,6 +43,9 @@ SAMPLE_LENGTH = 1 << 22
 MANY_WORDS, RARELY_DIFFERENT = 8.0, 0.02
 WORDS, DIFFERENT = 5.0, 0.5
 FEW_WORDS, MOSTLY_DIFFERENT = 2.0, 0.9
+
+DESCRIPTIONS = ("description", "summary", "details")
+"""Names of fields that are text, even if many records have the same value."""
 
 LONGEST_CODE = 20
 """Largest number of characters of a code; identifiers of machines are longer."""
@@ -240,7 +244,7 @@ def decide_roles(
     choice = fields
     if fields is None:
         others = [name for name in names if name not in identifiers and name not in named]
-        texts = tuple(_texts(records, names, others, body_fields, codes=attributes == "inferred"))
+        texts = tuple(_texts(records, names, others, body_fields, codes=attributes not in ("all", None)))
         choice = None if _is_default(records, texts, body_fields) else texts
     flat = {name: values for name, values in _flat(records, names).items() if name not in identifiers}
     kept: tuple[str, ...] = ()
@@ -285,7 +289,9 @@ def _texts(
             if name in body_fields:
                 if values and all(isinstance(value, str) for value in values):
                     yield name
-            elif _looks_like_text(values) or (codes and _look_like_codes(values)):
+            elif _looks_like_text(values, described=name in DESCRIPTIONS) or (
+                codes and _look_like_codes(values)
+            ):
                 yield name
 
 
@@ -325,14 +331,16 @@ def _strings(values: Iterable[Any]) -> list[str]:
     ]
 
 
-def _looks_like_text(values: Sequence[Any]) -> bool:
-    """Return whether values are texts by the second rule."""
+def _looks_like_text(values: Sequence[Any], *, described: bool = False) -> bool:
+    """Return whether values are texts by the second rule; `described` if their field is one of `DESCRIPTIONS`."""
     strings = _strings(values)
     lists = any(isinstance(value, list | tuple) for value in values)
     if not strings or not all(isinstance(value, str | list | tuple) for value in values):
         return False
     mean = sum(map(_words, strings)) / len(strings)
     different = len(set(strings)) / len(strings)
+    if described and mean >= FEW_WORDS:
+        return True
     return (
         (mean >= MANY_WORDS and different >= RARELY_DIFFERENT and len(set(strings)) > 1)
         or (mean >= WORDS and different >= DIFFERENT)

@@ -144,9 +144,20 @@ def test_codes_are_searched_and_filtered(tmp_path: Path) -> None:
     assert (named.texts, named.attributes) == (("title", "sku"), ("brand", "price", "tags", "sku"))
     for attributes in (("sku", "brand"), "all"):
         assert "sku" not in roles(records, attributes=attributes).texts
+    assert "sku" in roles(records, attributes=("brand",)).texts
     searcher = termwise.build_index(lines(tmp_path / "shop.jsonl", records), tmp_path / "i", model="bm25")
     assert searcher.rank("ab1207x", k=1).doc_ids == ("p7",)
     assert searcher.rank("walnut", filter='sku = "AB-1207/X"').doc_ids == ("p7",)
+
+
+def test_a_description_that_is_repeated_is_text() -> None:
+    records = [
+        product(number, description="Washable at 60 °C.", note="Washable at 60 °C.") for number in range(30)
+    ]
+    found = roles(records)
+    assert "description" in found.texts
+    assert "note" in found.attributes
+    assert "description" in roles([{**record, "description": "new"} for record in records]).attributes
 
 
 def test_texts_that_are_the_default_name_no_fields() -> None:
