@@ -13,6 +13,7 @@ from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import SAME_TYPES, flat_properties
 from termwise.serve.opensearch.json_checks import known_keys, only_default, record, single, text
+from termwise.text import analyzer_names
 
 MODELS = ("bm25", "jm", "dirichlet", "ml", "instant", "best", "best-large", "lookup")
 """Models of indexes that a request creates; an index of each can be empty."""
@@ -22,6 +23,9 @@ WITH_ANALYZER = MODELS[:4]
 
 MOST_FIELDS = 1000
 """Fields of a mapping, as in OpenSearch."""
+
+LONGEST_NAME = 255
+"""Largest number of characters of the name of a field."""
 
 ANALYZER = "analysis.analyzer.default.type"
 
@@ -78,6 +82,17 @@ class NewIndex:
         if len(properties) > MOST_FIELDS:
             raise ServiceError("a mapping has too many fields", facts=[("most", MOST_FIELDS)])
         for name, value in properties:
+            if name.startswith("_") or len(name) > LONGEST_NAME or not name.isprintable():
+                raise ServiceError(
+                    "a field of a mapping cannot have this name",
+                    facts=[
+                        ("given", name[:100]),
+                        (
+                            "expected",
+                            f"at most {LONGEST_NAME} printable characters, and no _ at the beginning",
+                        ),
+                    ],
+                )
             if text(record(value, f"the field {name}").get("type"), f"type of {name}") == "text":
                 fields.append(name)
                 keys = known_keys(value, f"the text {name}", ("type", "fields", "analyzer"))
@@ -105,6 +120,9 @@ class NewIndex:
         analyzer = next(iter(analyzers), "standard" if model in WITH_ANALYZER else None)
         if analyzer is not None and model not in WITH_ANALYZER:
             raise UnsupportedError.of(f"for the model {model}, the analyzer", analyzer)
+        # A name with a path would let a client read files of the service.
+        if analyzer is not None and analyzer.partition("+")[0] not in analyzer_names():
+            raise UnsupportedError.of("the analyzer", analyzer[:100], analyzer_names())
         return cls(tuple(fields), Schema(types), model, analyzer)
 
     def build(self, path: Path) -> None:
