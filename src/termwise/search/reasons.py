@@ -94,7 +94,7 @@ def _reasons_of_query(results: Results, backend: Backend) -> list[str]:
     reasons = _unweighted_words(first, text)
     lines = ["; ".join(reasons) or _REMOVED]
     name = first.encoder.analyzer.spec.name
-    if name in ("english", "english-parts", *LANGUAGES) and _CJK.search(text):
+    if name.removesuffix("-parts") in ("english", *LANGUAGES) and _CJK.search(text):
         lines.append(
             f"the analyzer {name} does not split Chinese, Japanese and Korean into words: index with the analyzer cjk"
         )

@@ -73,6 +73,7 @@ def _all_words() -> Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]]:
     """Return tokenizer and steps of all analyzers of words; importing some takes long."""
     from termwise.text.cjk import CjkWords, one_width
     from termwise.text.code_words import CodeWords
+    from termwise.text.language_compounds import COMPOUNDS
     from termwise.text.languages import LANGUAGES, PersianWords
 
     return {
@@ -82,6 +83,10 @@ def _all_words() -> Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]]:
         **{
             name: (PersianWords() if name == "persian" else StandardWords(), steps)
             for name, steps in LANGUAGES.items()
+        },
+        **{
+            f"{name}-parts": (tokenizer, (WordStep("joined", joined), *LANGUAGES[name]))
+            for name, tokenizer in COMPOUNDS.items()
         },
     }
 
@@ -133,6 +138,9 @@ def make_analyzer(name: str) -> Analyzer:
         ``german``, ``french``, ``spanish`` and 30 other languages
             Words as in ``standard``, lower case, stop words and stems of the language, as in Lucene's analyzer of the
             same language; see `termwise.text.languages`.
+        ``german-parts``, ``dutch-parts``, ``swedish-parts``, ``norwegian-parts``, ``danish-parts``
+            As the analyzer of the language, with compounds such as *Winterjacke* also in their parts, and those of
+            `WordsWithParts`; see `termwise.text.language_compounds`. Need the extra ``simplemma``.
         ``code``
             Identifiers of program code and their parts (``getUserById`` gives getuserbyid, get, user, by, id), lower
             case; see `CodeWords`.

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import field
 from functools import cache, partial
+from types import ModuleType
 from typing import final
 
 import Stemmer
@@ -125,7 +126,8 @@ def _without_clitic(word: str) -> str:
     return bare if bare and apostrophe and ending in ("s", "d", "ll", "m", "re", "ve") else word
 
 
-_SIMPLEMMA = "2.0.0"
+SIMPLEMMA = "2.0.0"
+"""Version of simplemma, whose dictionaries change with releases."""
 
 
 def _simple_lemma(word: str) -> str:
@@ -134,18 +136,24 @@ def _simple_lemma(word: str) -> str:
 
 @cache
 def _lemmatizer() -> Callable[..., str]:
+    lemmatize: Callable[..., str] = checked_simplemma("the analyzer lemmas-simple").lemmatize
+    return lemmatize
+
+
+def checked_simplemma(user: str) -> ModuleType:
+    """Import simplemma for an analyzer; raises `MissingExtraError` unless it is installed in the version above."""
     try:
         import simplemma
     except ModuleNotFoundError as error:
-        raise MissingExtraError.of("simplemma", "simplemma", "the analyzer lemmas-simple") from error
-    if simplemma.__version__ != _SIMPLEMMA:
+        raise MissingExtraError.of("simplemma", "simplemma", user) from error
+    if simplemma.__version__ != SIMPLEMMA:
         raise MissingExtraError(
             "the installed simplemma has another dictionary",
-            facts=[("version seen", simplemma.__version__), ("version expected", _SIMPLEMMA)],
-            fixes=[f"pip install 'simplemma=={_SIMPLEMMA}'"],
+            facts=[("version seen", simplemma.__version__), ("version expected", SIMPLEMMA)],
+            fixes=[f"pip install 'simplemma=={SIMPLEMMA}'"],
         )
-    lemmatize: Callable[..., str] = simplemma.lemmatize
-    return lemmatize
+    module: ModuleType = simplemma
+    return module
 
 
 LOWER_CASE = WordStep("lower-case", lower_case)

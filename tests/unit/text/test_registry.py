@@ -20,9 +20,17 @@ from termwise.text import (
     register_analyzer,
     registry,
 )
+from termwise.text.language_compounds import COMPOUNDS
 from termwise.text.languages import LANGUAGES
 
-EXTRAS = {"lemmas": "spacy", "lemmas-simple": "simplemma", "chinese": "jieba", "japanese": "fugashi"}
+EXTRAS = {
+    "lemmas": "spacy",
+    "lemmas-simple": "simplemma",
+    "chinese": "jieba",
+    "japanese": "fugashi",
+    **{f"{name}-parts": "simplemma" for name in COMPOUNDS},
+}
+PARTS = tuple(f"{name}-parts" for name in COMPOUNDS)
 NAMES = [
     pytest.param(
         name,
@@ -136,7 +144,8 @@ GOLDEN = {
 
 
 @pytest.mark.parametrize(
-    "name", [param for param in NAMES if param.values[0] not in {*LANGUAGES, "cjk", "chinese", "japanese"}]
+    "name",
+    [param for param in NAMES if param.values[0] not in {*LANGUAGES, *PARTS, "cjk", "chinese", "japanese"}],
 )
 def test_the_same_fingerprint_gives_the_same_output_for_ever(name):
     analyzer = make_analyzer(name)

@@ -6,21 +6,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.text import analyzer_names, make_analyzer
+from termwise.text.language_compounds import COMPOUNDS
 from termwise.text.languages import LANGUAGES
 
 # sa and bert-token do what standard and wordpiece do.
 # lemmas is tested by itself: it is slower by far.
 NAMES = sorted({*analyzer_names(), "standard+stop+porter"} - {"sa", "bert-token", "scibert-token", "lemmas"})
-for name, package in (("lemmas-simple", "simplemma"), ("chinese", "jieba"), ("japanese", "fugashi")):
+PARTS = tuple(f"{name}-parts" for name in COMPOUNDS)
+for name, package in (
+    *((name, "simplemma") for name in ("lemmas-simple", *PARTS)),
+    *(("chinese", "jieba"), ("japanese", "fugashi")),
+):
     if find_spec(package) is None:
         NAMES.remove(name)
 every_analyzer = pytest.mark.parametrize("analyzer", [make_analyzer(name) for name in NAMES], ids=NAMES)
-OVERLAPPING = ("chinese", "cjk", "code", "english-parts")
+OVERLAPPING = ("chinese", "cjk", "code", "english-parts", *PARTS)
 # Other languages have the same steps.
 SOME = [
     name
     for name in NAMES
-    if name not in LANGUAGES or name in ("french", "hindi", "irish", "persian", "turkish")
+    if name not in (*LANGUAGES, *PARTS)
+    or name in ("french", "german-parts", "hindi", "irish", "persian", "turkish")
 ]
 some_analyzers = pytest.mark.parametrize("analyzer", [make_analyzer(name) for name in SOME], ids=SOME)
 hard_pieces = [
