@@ -1,11 +1,13 @@
 """Words of a query for an index whose terms are pieces of words.
 
 Such an index has a weight or a vector for every word: it splits *solugions* into *sol*, *##ug* and *##ions*, which have
-nothing to do with solutions. Two facts are known only together with an index of whole words over the same documents,
+nothing to do with solutions. Three facts are known only together with an index of whole words over the same documents,
 the other part of a mixture:
 
 - A word that is one piece, and that no document has, is no typo. Vocabularies of pieces have the frequent words of a
   language as a whole; see `WordsInPieces.has`.
+- If no document has a word of the query, and none of them is one piece, the query is probably nonsense; see
+  `WordsInPieces.has_word_of`.
 - A mistyped word, and its similar words. Their pieces replace those of the mistyped word, each with the share that the
   similar word has in the index of whole words; see `SimilarPieces`. The weight of a query is a sum over its words, so
   this is the query that is expected if the shares are probabilities. Adding the similar words and keeping the pieces of
@@ -14,6 +16,7 @@ the other part of a mixture:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -22,6 +25,7 @@ from termwise.engine.similar_terms import SimilarTerms, SimilarTermsByLanguage
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.text.analyzer import Analyzer, unknown_token
+from termwise.text.words_around import word_around
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +51,19 @@ class WordsInPieces:
         """Return whether a word is one piece that can contribute to a score."""
         tokens = self.analyzer.tokens(word)
         return len(tokens) == 1 and self.knows(tokens[0])
+
+    def has_word_of(self, text: str, words: Sequence[Analyzer]) -> bool:
+        """Return whether a word of a text is one piece that can contribute to a score.
+
+        Words that all of the given analyzers remove, such as stop words, do not count.
+        """
+        analysis = self.analyzer.analyze(text)
+        return any(
+            word_around(text, start, end) == (start, end)
+            and self.knows(token)
+            and any(each.tokens(text[start:end]) for each in words)
+            for token, (start, end) in zip(analysis.tokens, analysis.spans.tolist(), strict=True)
+        )
 
     def knows(self, token: str) -> bool:
         """Return whether a token can contribute to a score."""

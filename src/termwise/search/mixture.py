@@ -44,7 +44,13 @@ from termwise.engine.query_vector import QueryVector
 from termwise.engine.retrieval import RankedOrdinals, Scored, VectorScan, first_stage, score_documents
 from termwise.engine.subwords import SimilarPieces, WordsInPieces
 from termwise.engine.text_conditions import TextReader
-from termwise.engine.unrelated_queries import LEAST_RELEVANCE, UnrelatedQueries, cosines, no_relevance
+from termwise.engine.unrelated_queries import (
+    LEAST_RELEVANCE,
+    LEAST_RELEVANCE_OF_PIECES,
+    UnrelatedQueries,
+    cosines,
+    no_relevance,
+)
 from termwise.errors import (
     CorruptIndexError,
     IndexFormatError,
@@ -72,7 +78,7 @@ from termwise.search.parts import Allowed, EncodedQuery, Floats, Ordinals, Part,
 from termwise.search.request import Search
 from termwise.search.single_index import SingleIndex
 from termwise.storage.folder_path import FolderPath
-from termwise.text.analyzer_by_attribute import AnalyzerByAttribute
+from termwise.text.analyzer_by_attribute import AnalyzerByAttribute, readings
 from termwise.validation import check, is_finite_number, is_integer
 
 if TYPE_CHECKING:
@@ -568,7 +574,17 @@ class MixtureMatches:
             return self.search.min_relevance
         if self.mixture.unrelated is None or (self.has_words and self.search.match is None):
             return 0.0
-        return 0.0 if self.words is None or len(self.ordinals()) else LEAST_RELEVANCE
+        if self.words is None or len(self.ordinals()):
+            return 0.0
+        return LEAST_RELEVANCE if self._has_known_word() else LEAST_RELEVANCE_OF_PIECES
+
+    def _has_known_word(self) -> bool:
+        """Return whether the vectors that give the relevance have a word of the query as a whole."""
+        place = self.mixture.meaning_part
+        assert place is not None, "the relevance is known"
+        meaning = self.query.parts[place]
+        words = readings(self.mixture.words.encoder.analyzer)
+        return WordsInPieces(meaning.index, meaning.encoder.analyzer).has_word_of(self.query.text, words)
 
     @property
     def left_out_by_relevance(self) -> int:

@@ -58,9 +58,11 @@ def reasons_for_none(results: Results, backend: Backend, search: Callable[[Searc
     else:
         lines = _reasons_of_query(results, backend)
     if results.left_out_by_relevance:
-        least = results.search.min_relevance
-        least = LEAST_RELEVANCE if least is None else least
-        lines.append(f"no document is near enough in meaning: the relevance of all is below {least:g}")
+        least = results.least_relevance
+        line = f"no document is near enough in meaning: the relevance of all is below {least:g}"
+        if results.search.min_relevance is None and least > LEAST_RELEVANCE:
+            line += "; only pieces are known of the words"
+        lines.append(line)
     return lines
 
 

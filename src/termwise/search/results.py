@@ -544,6 +544,17 @@ class Results:
         return [None] * len(self.ranking) if found is None else found.tolist()
 
     @property
+    def least_relevance(self) -> float:
+        """Least relevance of results that match by meaning only: `Search.min_relevance`, or its default for the query.
+
+        0 where relevance leaves nothing out.
+        """
+        if self._lists or self.search.candidates is not None:
+            return 0.0
+        matches = self._all_matches
+        return 0.0 if isinstance(matches, IndexMatches) else matches.least_relevance
+
+    @property
     def left_out_by_relevance(self) -> int:
         """Number of documents that are near in meaning, and no results because of their relevance."""
         if self._lists or self.search.candidates is not None:

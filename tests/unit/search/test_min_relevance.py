@@ -13,7 +13,7 @@ import termwise
 from termwise import Document, build_index, open_writer
 from termwise.cli.main import run
 from termwise.engine.feedback import Feedback
-from termwise.engine.unrelated_queries import LEAST_RELEVANCE, UnrelatedQueries
+from termwise.engine.unrelated_queries import LEAST_RELEVANCE, LEAST_RELEVANCE_OF_PIECES, UnrelatedQueries
 from termwise.errors import CorruptIndexError, ParameterError
 from termwise.fusion import mix_indexes
 from termwise.search import Relevance, Search, Searcher
@@ -55,18 +55,44 @@ def test_nonsense_gets_none(mixture: Searcher, query: str) -> None:
     found = mixture.search(Search(query))
     assert (found.ranking.doc_ids, found.count(), found.length()) == ((), 0, 0)
     assert found.left_out_by_relevance == 5
-    assert found.reasons()[-1] == "no document is near enough in meaning: the relevance of all is below 0.9"
+    assert found.least_relevance == LEAST_RELEVANCE_OF_PIECES
+    assert found.reasons()[-1] == (
+        "no document is near enough in meaning: the relevance of all is below 0.99; only pieces are known of the words"
+    )
     every = mixture.search(Search(query, min_relevance=0))
     assert (len(every.ranking), every.count(), every.length(), every.reasons()) == (5, 0, 5, [])
     assert all(each is not None and each < LEAST_RELEVANCE for each in every.relevance())
 
 
 def test_a_related_meaning_stays(mixture: Searcher) -> None:
-    found = mixture.search(Search("espresso"))
-    assert found.ranking.doc_ids[0] == "d3"
+    found = mixture.search(Search("couch"))
+    assert set(found.ranking.doc_ids) >= {"d0", "d1"}
     assert set(found.matching()) == {"meaning"}
+    assert found.least_relevance == LEAST_RELEVANCE
     assert all(each is not None and each >= LEAST_RELEVANCE for each in found.relevance())
     assert len(found.ranking) + found.left_out_by_relevance == 5
+
+
+def test_words_in_pieces_need_more_relevance(mixture: Searcher) -> None:
+    """The table has *espresso* in three pieces, and its best document a relevance between the two levels."""
+    (best, *_) = mixture.search(Search("espresso", min_relevance=0)).relevance()
+    assert best is not None
+    assert LEAST_RELEVANCE <= best < LEAST_RELEVANCE_OF_PIECES
+    assert mixture.search(Search("espresso")).ranking.doc_ids == ()
+    least = {
+        "espresso": LEAST_RELEVANCE_OF_PIECES,
+        "The espresso?": LEAST_RELEVANCE_OF_PIECES,  # a stop word and a question mark
+        "espresso couch": LEAST_RELEVANCE,
+        "espresso, Couch!": LEAST_RELEVANCE,
+        "espressocouch": LEAST_RELEVANCE_OF_PIECES,
+        "espresso-couch": LEAST_RELEVANCE,
+        "tv": LEAST_RELEVANCE,  # short words count
+        "espresso sofa": 0.0,  # documents match by words
+    }
+    assert {query: mixture.search(Search(query)).least_relevance for query in least} == least
+    assert mixture.search(Search("espresso", min_relevance=0.5)).least_relevance == 0.5
+    assert mixture.search(Search("espresso", min_relevance=0.9)).ranking.doc_ids[0] == "d3"
+    assert mixture.search(Search("espresso", candidates=["d3"])).least_relevance == 0.0
 
 
 def test_words_stay_whatever_their_relevance(mixture: Searcher) -> None:
