@@ -62,6 +62,9 @@ LONGEST = 200
 MOST_FORMS = 64
 """Number of forms of a required phrase, one for each choice of synonyms of its words."""
 
+_Phrases = dict[tuple[str, ...], tuple[str, int]]
+"""Texts, and their numbers of words, by tokens."""
+
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _WEIGHT = re.compile(r"\s\^(\S*)$")
 _FORMS = "words with commas between them, such as: sofa, couch; or tv => television; a weight such as ^0.8 may follow"
@@ -259,29 +262,25 @@ class SynonymMatcher:
 
     def __init__(self, synonyms: Synonyms, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
-        self._synonyms: dict[tuple[str, ...], dict[tuple[str, ...], Synonym]] = {}
+        self._lines: dict[tuple[str, ...], list[tuple[_Phrases, float]]] = {}
         self._replaced: dict[tuple[str, ...], bool] = {}
         for line in synonyms.lines:
             spend()
             words = self._phrases(line.words)
             others = self._phrases(line.others) if line.others else words
             for tokens, (_, length) in words.items():
-                found = self._synonyms.setdefault(tokens, {})
-                for each, (text, n) in others.items():
-                    weight = line.weight * length
-                    if each != tokens and (each not in found or found[each].weight < weight):
-                        found[each] = Synonym(text, n, weight)
+                self._lines.setdefault(tokens, []).append((others, line.weight * length))
                 stays = not line.others or tokens in others
                 self._replaced[tokens] = self._replaced.get(tokens, True) and not stays
         self._lengths: dict[str, list[int]] = {}
-        for tokens in self._synonyms:
+        for tokens in self._lines:
             lengths = self._lengths.setdefault(tokens[0], [])
             if len(tokens) not in lengths:
                 lengths.append(len(tokens))
         for lengths in self._lengths.values():
             lengths.sort(reverse=True)
 
-    def _phrases(self, texts: Sequence[str]) -> dict[tuple[str, ...], tuple[str, int]]:
+    def _phrases(self, texts: Sequence[str]) -> _Phrases:
         """Return the texts and their numbers of words by tokens."""
         phrases = {}
         for text in texts:
@@ -306,18 +305,30 @@ class SynonymMatcher:
         while place < len(tokens):
             for length in self._lengths.get(tokens[place], ()):
                 words = tokens[place : place + length]
-                found = self._synonyms.get(words)
-                if found is None or len(words) < length:
+                if words not in self._lines or len(words) < length:
                     continue
                 span = (spans[place][0], spans[place + length - 1][1])
                 if self._in_pieces and is_part_of_word(text, spans, place, place + length):
                     continue
-                yield SynonymMatch(words, span, tuple(found.values()), self._replaced[words])
+                yield SynonymMatch(words, span, self._synonyms(words), self._replaced[words])
                 place += length - 1
                 while place + 1 < len(tokens) and spans[place + 1][0] < span[1]:
                     place += 1  # the parts of a compound that matches
                 break
             place += 1
+
+    def _synonyms(self, tokens: tuple[str, ...]) -> tuple[Synonym, ...]:
+        """Return the synonyms of a word or phrase in all lines, each with its largest weight.
+
+        They are not kept: a line of n words would need n (n - 1) of them.
+        """
+        found: dict[tuple[str, ...], Synonym] = {}
+        for others, weight in self._lines[tokens]:
+            spend()
+            for each, (text, words) in others.items():
+                if each != tokens and (each not in found or found[each].weight < weight):
+                    found[each] = Synonym(text, words, weight)
+        return tuple(found.values())
 
     def forms(self, text: str) -> list[str]:
         """Return a text, and the texts with synonyms in place of its words, in all combinations.

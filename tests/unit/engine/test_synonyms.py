@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,9 @@ from termwise.engine.synonyms import (
     MOST_BYTES,
     MOST_LINES,
     MOST_WORDS,
+    TWO_WAY,
     SynonymLine,
+    SynonymMatcher,
     Synonyms,
 )
 from termwise.errors import MalformedRecordError, MissingFileError, ParameterError
@@ -204,3 +207,31 @@ def test_parts_of_a_compound_that_matches_are_no_other_match():
     found = Synonyms.parse(["tshirt, tee", "shirt, blouse"]).matcher(make_analyzer("english-parts"))
     assert found.forms("red t-shirt") == ["red t-shirt", "red tee"]
     assert found.forms("t-shirt shirt") == ["t-shirt shirt", "t-shirt blouse", "tee shirt", "tee blouse"]
+
+
+def test_a_line_of_n_words_takes_the_memory_of_n_words():
+    """With a synonym for each pair of words, these lines would have a million, in more than 100 MB."""
+    synonyms = Synonyms.parse(", ".join(f"w{line}x{place}" for place in range(100)) for line in range(100))
+    tracemalloc.start()
+    try:
+        matcher = SynonymMatcher(synonyms, make_analyzer("whitespace"))
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+    finally:
+        tracemalloc.stop()
+    (match,) = matcher.matches("a w7x1 b")
+    assert [each.text for each in match.synonyms] == [f"w7x{place}" for place in range(100) if place != 1]
+    assert {each.weight for each in match.synonyms} == {TWO_WAY}
+
+
+def test_lines_with_words_in_common():
+    """The largest weight counts, at the place of the first line with the word."""
+    lines = ["a, b, c c ^0.5", "a, c c, b ^0.5", "x y, b, a ^0.4", "a, b ^0.9", "a => d, a ^0.3"]
+    matcher = SynonymMatcher(Synonyms.parse(lines), make_analyzer("whitespace"))
+    (word, phrase) = matcher.matches("a x y")
+    assert [(each.text, each.weight) for each in word.synonyms] == [
+        ("b", 0.9),
+        ("c c", 0.5),
+        ("x y", 0.4),
+        ("d", 0.3),
+    ]
+    assert [(each.text, each.weight) for each in phrase.synonyms] == [("b", 0.8), ("a", 0.8)]
