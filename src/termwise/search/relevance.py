@@ -171,21 +171,21 @@ class Relevance:
         files: tuple[Path, ...] = () if file is None else (file,)
         lines = _list("synonyms", checked, "a list of lines", where)
         weight = checked.get("synonym_weight", TWO_WAY)
-        with _naming([*where, ("key", "synonym_weight")]):
+        with naming([*where, ("key", "synonym_weight")]):
             holds = is_finite_number(weight) and 0 < weight <= 1
             check("synonym_weight", weight, holds, "a number above 0 and at most 1")
         if "synonyms_file" in checked:
             assert file is not None, "the key is unknown without a file"
-            with _naming([*where, ("key", "synonyms_file")]):
+            with naming([*where, ("key", "synonyms_file")]):
                 check("synonyms_file", lines, not lines, "no synonyms beside it")
                 check_path("synonyms_file", checked["synonyms_file"])
                 files = (*files, file.parent / checked["synonyms_file"])
                 synonyms = Synonyms.read(files[-1], weight=weight)
         else:
-            with _naming([*where, ("key", "synonyms")]):
+            with naming([*where, ("key", "synonyms")]):
                 check_names("synonyms", lines)
             synonyms = Synonyms.parse(lines, file or "synonyms", unit="element of synonyms", weight=weight)
-        with _naming(where):
+        with naming(where):
             return cls(tuple(boosts), synonyms, tuple(rules), files, checked.get("parts", {}))
 
 
@@ -218,14 +218,14 @@ def _records(
                 f"a table of {name} has {' and '.join(required)}",
                 facts=[*where, ("key", key), ("missing", ", ".join(missing))],
             )
-        with _naming([*where, ("key", key)]):
+        with naming([*where, ("key", key)]):
             records.append(kind(**table))
     return records
 
 
 @contextmanager
-def _naming(where: Facts) -> Iterator[None]:
-    """Add the file and the key to errors."""
+def naming(where: Facts) -> Iterator[None]:
+    """Add facts, such as the file and the key, to errors."""
     try:
         yield
     except (ParameterError, UnknownNameError) as error:

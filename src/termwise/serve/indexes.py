@@ -21,6 +21,7 @@ from termwise.search import Relevance, Search, Searcher
 from termwise.search.mixture_folder import NAME as MIXTURE
 from termwise.search.mixture_folder import is_mixture
 from termwise.search.opening import open_searcher
+from termwise.search.relevance import naming
 from termwise.serve.answers import IndexAnswer, SearchedIndex
 from termwise.serve.errors import TooLargeError, UnknownIndexError
 
@@ -183,9 +184,9 @@ def _signature(path: Path) -> Signature | None:
 class RelevanceFile:
     """Relevance file that is read again when it, or its file of synonyms, changes.
 
-    Raises the errors of `Relevance.read` if it cannot be read at first. Later, the last good version stays, and the
-    error is logged once. The search that finds a change reads the file, whatever its time limit; until then, searches
-    of other threads have the version before.
+    Raises the errors of `Relevance.read`, and those of a search, if it cannot be read or does not fit the index at
+    first. Later, the last good version stays, and the error is logged once. The search that finds a change reads the
+    file, whatever its time limit; until then, searches of other threads have the version before.
     """
 
     def __init__(self, path: Path, searcher: Searcher) -> None:
@@ -204,9 +205,11 @@ class RelevanceFile:
                 files.update(self._relevance.files)
             except TermwiseError as error:
                 logger.error(
-                    "the relevance file %s cannot be read; the version before stays: %s", self._path, error
+                    "the relevance file %s cannot be used; the version before stays: %s", self._path, error
                 )
-                files.update(value for _, value in error.facts if isinstance(value, Path))
+                files.update(
+                    value for name, value in error.facts if name == "file" and isinstance(value, Path)
+                )
             finally:
                 self._signatures = {file: before.get(file, _signature(file)) for file in files}
                 self._lock.release()
@@ -215,6 +218,8 @@ class RelevanceFile:
     def _read(self, searcher: Searcher) -> Relevance:
         with limited(None):
             relevance = Relevance.read(self._path)
+            with naming([("file", self._path)]):
+                searcher.search(Search(relevance=relevance))
             relevance.prepare(part.backend.encoder.analyzer for part in searcher.parts)
         return relevance
 

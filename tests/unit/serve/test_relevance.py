@@ -59,7 +59,7 @@ def test_requests_and_a_file_that_changes(
         file.write_text("{")
         assert search()[0] == "assam"
         assert search()[0] == "assam"
-        assert len([each for each in caplog.records if "cannot be read" in each.getMessage()]) == 1
+        assert len([each for each in caplog.records if "cannot be used" in each.getMessage()]) == 1
         file.write_text(json.dumps({"boosts": []}))
         assert search() == plain
 
@@ -193,16 +193,64 @@ def test_a_file_that_is_written_in_place_while_threads_search(
     }
 
 
-def test_a_relevance_that_uses_an_attribute_before_documents_have_it(shop: Path, tmp_path: Path) -> None:
+MISFITS: list[tuple[dict[str, Any], str]] = [
+    ({"boosts": [{"attribute": "nope", "weight": 1, "saturation": 1}]}, "unknown attribute 'nope'"),
+    ({"boosts": [{"attribute": "kind", "weight": 1, "saturation": 1}]}, "kind"),
+    ({"parts": {"bm25": 1}}, "only a mixture has parts"),
+]
+
+
+@pytest.mark.parametrize(("body", "said"), MISFITS)
+def test_a_file_that_does_not_fit_the_index(
+    shop: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, body: dict[str, Any], said: str
+) -> None:
+    """It is refused at the start; later, the version before stays, and the log names the file, once."""
+    file, new = tmp_path / "relevance.json", tmp_path / "new.json"
+    file.write_text(json.dumps(body))
+    with pytest.raises(TermwiseError, match=said) as refused:
+        ServedIndexes([str(shop)], relevance=[str(file)])
+    assert dict(refused.value.facts)["file"] == file
+    file.write_text(json.dumps(DEAR))
+    served_index = ServedIndexes([str(shop)], relevance=[str(file)])["shop"]
+    new.write_text(json.dumps(body))
+    new.rename(file)
+    with caplog.at_level(logging.ERROR, "termwise.serve"):
+        for _ in range(2):
+            assert served_index.current().relevance == Relevance.of(DEAR)
+            with termwise.open_writer(shop) as writer:
+                writer.add([Document("cup", "a cup")])
+                writer.delete(["cup"])
+    (logged,) = (record.getMessage() for record in caplog.records)
+    assert said in logged
+    assert str(file) in logged
+    file.write_text(json.dumps(CHEAP))
+    assert served_index.current().relevance == Relevance.of(CHEAP)
+
+
+def test_a_file_for_two_indexes_that_fits_one(shop: Path, tmp_path: Path) -> None:
+    file, other = tmp_path / "relevance.json", tmp_path / "other.tw"
+    termwise.build_index([Document("a", "a pot", {"rating": 1})], other)
+    file.write_text("{}")
+    indexes = ServedIndexes([str(shop), str(other)], relevance=[f"shop={file}", f"other={file}"])
+    file.write_text(json.dumps(DEAR))
+    assert indexes["shop"].current().relevance == Relevance.of(DEAR)
+    assert indexes["other"].current().relevance == Relevance.of({})
+
+
+def test_a_file_with_an_attribute_is_written_again_when_documents_have_it(shop: Path, tmp_path: Path) -> None:
     file = tmp_path / "relevance.json"
-    file.write_text(json.dumps({"boosts": [{"attribute": "rating", "weight": 9, "saturation": 1}]}))
+    file.write_text(json.dumps(DEAR))
     with served([str(shop)], ServiceSettings(threads=2, relevance=(str(file),))) as client:
-        path, asked = "/v1/indexes/shop/search", {"query": "tea"}
-        answer = client.post(path, json=asked)
-        assert answer.status_code == 400
-        assert "rating" in answer.text
+
+        def first() -> str:
+            answer = client.post("/v1/indexes/shop/search", json={"query": "tea"})
+            assert answer.status_code == 200, answer.text
+            return str(answer.json()["hits"][0]["doc_id"])
+
+        body = json.dumps({"boosts": [{"attribute": "rating", "weight": 9, "saturation": 1}]})
+        file.write_text(body)
+        assert first() == "pot"
         with termwise.open_writer(shop) as writer:
             writer.add([Document("matcha", "tea", {"rating": 5})])
-        answer = client.post(path, json=asked)
-        assert answer.status_code == 200
-        assert answer.json()["hits"][0]["doc_id"] == "matcha"
+        file.write_text(body + "\n")
+        assert first() == "matcha"

@@ -38,7 +38,7 @@ def test_files_that_change(shop: Path, tmp_path: Path, caplog: pytest.LogCapture
         _write(words, "kettle\n")  # which is no line of synonyms
         assert _ids(client, "kettle") == ["pot"]
         assert _ids(client, "kettle") == ["pot"]
-        assert sum("cannot be read" in record.message for record in caplog.records) == 1
+        assert sum("cannot be used" in record.message for record in caplog.records) == 1
         _write(file, '[[rules]]\nquery = "green tea"\npin = ["pot", "gone"]\nban = ["sencha"]\n')
         assert _ids(client, "kettle") == []
         assert _ids(client, "Green Tea")[0] == "pot"
