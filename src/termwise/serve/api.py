@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from starlette.responses import Response
 
 from termwise.collection.fields import ID_FIELDS, identifier
 from termwise.display.safe_text import legible
-from termwise.errors import TermwiseError, UnknownIdError
+from termwise.errors import IndexFormatError, MissingFileError, TermwiseError, UnknownIdError
 from termwise.search import Searcher, verify
 from termwise.serve import answers, search
 from termwise.serve.bodies import (
@@ -28,12 +29,14 @@ from termwise.serve.bodies import (
 )
 from termwise.serve.changes import Change, Delete, Put
 from termwise.serve.documents import document_record, read_document, read_merge
-from termwise.serve.errors import ServiceError, TooLargeError, error_record, status_of
+from termwise.serve.errors import ServiceError, TooLargeError, UnreadableIndexError, error_record, status_of
 from termwise.serve.fused_search import fused_search
 from termwise.serve.indexes import ServedIndex
 from termwise.serve.operations import Handler, Operation
 from termwise.serve.requests import ExplainRequest, FusedSearchRequest, SearchRequest
 from termwise.serve.service import Service
+
+logger = logging.getLogger("termwise.serve")
 
 INDEX = "/v1/indexes/{index}"
 DOCUMENTS = f"{INDEX}/documents"
@@ -155,7 +158,11 @@ async def _verify_index(service: Service, request: Request) -> Response:
     It changes nothing, the page cannot read the answer, and one verification runs at a time.
     """
     served = _served(service, request)
-    found = await service.slowly(lambda: verify(served.path))
+    try:
+        found = await service.slowly(lambda: verify(served.path))
+    except (IndexFormatError, MissingFileError) as error:
+        logger.error("the index %s cannot be read: %s", served.name, error)
+        raise UnreadableIndexError.of(served.name) from None
     damages = [f"{damage.file}: {damage.what}" for damage in found]
     return JsonAnswer({"index": served.name, "intact": not damages, "damages": damages})
 

@@ -91,6 +91,18 @@ class OverloadError(ServiceError):
     status = 503
 
 
+class UnreadableIndexError(ServiceError):
+    """The folder of an index is damaged or removed; the log has the reason."""
+
+    slug = "unreadable-index"
+    status = 503
+
+    @classmethod
+    def of(cls, name: str) -> UnreadableIndexError:
+        """Return the error for the name of an index."""
+        return cls("the index cannot be read; see the log of the service", facts=[("index", name)])
+
+
 def status_of(error: TermwiseError) -> int:
     """Return the HTTP status of an error."""
     if isinstance(error, ServiceError):

@@ -8,6 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
 
@@ -23,7 +24,7 @@ from termwise.search.mixture_folder import is_mixture
 from termwise.search.opening import open_searcher
 from termwise.search.relevance import naming
 from termwise.serve.answers import IndexAnswer, SearchedIndex
-from termwise.serve.errors import TooLargeError, UnknownIndexError
+from termwise.serve.errors import TooLargeError, UnknownIndexError, UnreadableIndexError
 
 NAME = re.compile("[a-z0-9][a-z0-9._-]{0,63}")
 """Names of indexes, as in addresses."""
@@ -110,7 +111,7 @@ class ServedIndex:
         self.name = name
         self.path = path
         self._interval = refresh_interval
-        self._manifest = path / (MIXTURE if is_mixture(path) else INDEX)
+        self._manifest = _manifest(path)
         self._lock = threading.Lock()
         self.failed = False
         """Whether the newest generation cannot be read; searches see the one before."""
@@ -171,6 +172,10 @@ class ServedIndex:
 
     def _signature_now(self) -> Signature | None:
         return _signature(self._manifest)
+
+
+def _manifest(folder: Path) -> Path:
+    return folder / (MIXTURE if is_mixture(folder) else INDEX)
 
 
 def _signature(path: Path) -> Signature | None:
@@ -237,7 +242,8 @@ class ServedIndexes:
         ``NAME=FILE`` for the index of this name, or ``FILE`` for the only index; see `ServedIndex`.
     create_in : Path, optional
         Folder of indexes that are created. Those that it has, as ``NAME.tw``, are served too, also if another process
-        has created them since.
+        has created them since. One that cannot be read is left out, and the log says why, until its manifest changes or
+        a request names it.
 
     Raises
     ------
@@ -245,7 +251,7 @@ class ServedIndexes:
         If a name occurs twice, or cannot be part of an address, a relevance file is for no index, or there is no folder
         to create indexes in.
     TermwiseError
-        If a folder is not an index, or is damaged.
+        If one of `folders` is not an index, or is damaged.
     """
 
     def __init__(
@@ -257,6 +263,7 @@ class ServedIndexes:
         create_in: Path | None = None,
     ) -> None:
         self._indexes: dict[str, ServedIndex] = {}
+        self._unreadable: dict[str, Signature | None] = {}
         self._interval, self._create_in, self._lock = refresh_interval, create_in, threading.RLock()
         files = _relevance_files(relevance, [named_folder(given)[0] for given in folders])
         for given in folders:
@@ -278,11 +285,15 @@ class ServedIndexes:
                 fixes=["make it, writable for the service only"],
             )
         for name in self._created():
-            self._add(name)
+            with suppress(UnreadableIndexError):
+                self._add(name)
 
     def __iter__(self) -> Iterator[ServedIndex]:
         for name in self._created():
-            if name not in self._indexes and name in self:
+            if name in self._indexes:
+                continue
+            signature = _signature(_manifest(self._folder(name)))
+            if self._unreadable.get(name) != signature and name in self:
                 logger.info("the index %s is served", name)
         return iter([*self._indexes.values()])
 
@@ -330,7 +341,7 @@ class ServedIndexes:
                 facts=[("name", name)],
             )
         with self._lock:
-            if name in self:
+            if name in self or _is_built(self._folder(name)):
                 raise IndexExistsError("the index exists already", facts=[("index", name)])
             if len([*self]) >= MOST_INDEXES:
                 raise TooLargeError("the service has too many indexes", facts=[("most", MOST_INDEXES)])
@@ -349,11 +360,25 @@ class ServedIndexes:
         return self._create_in / f"{name}.tw"
 
     def _add(self, name: str) -> ServedIndex:
-        """Serve an index of the folder for new ones, unless its name is that of a served one."""
+        """Serve an index of the folder for new ones, unless its name is that of a served one.
+
+        Raises
+        ------
+        UnreadableIndexError
+            If it cannot be read; the reason is logged.
+        """
         with self._lock:
             if name not in self._indexes:
-                served = ServedIndex(name, self._folder(name), refresh_interval=self._interval)
-                served.warm_up()
+                folder = self._folder(name)
+                signature = _signature(_manifest(folder))
+                try:
+                    with limited(None):  # the end of a request's time is no damage
+                        served = ServedIndex(name, folder, refresh_interval=self._interval)
+                        served.warm_up()
+                except TermwiseError as error:
+                    self._unreadable[name] = signature
+                    logger.error("the index %s cannot be read, and is not served: %s", name, error)
+                    raise UnreadableIndexError.of(name) from None
                 self._indexes[name] = served
             return self._indexes[name]
 

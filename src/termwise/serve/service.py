@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from termwise.errors import DeadlineError, StorageError
+from termwise.errors import DeadlineError
 from termwise.serve.byte_budget import ByteBudget
 from termwise.serve.changes import Change, ChangeQueue, Outcome
-from termwise.serve.errors import ForbiddenError, OverloadError
+from termwise.serve.errors import ForbiddenError, OverloadError, UnreadableIndexError
 from termwise.serve.indexes import ServedIndex, ServedIndexes
 from termwise.serve.keys import Access
 from termwise.serve.pace import Pace
@@ -85,7 +85,7 @@ class Service:
             If the service allows no changes.
         OverloadError, DeadlineError, IndexLockedError
             If too many changes wait, or the index is written by another process.
-        StorageError
+        UnreadableIndexError
             If the index cannot be read now.
         TermwiseError
             If a change is not possible.
@@ -93,7 +93,7 @@ class Service:
         if self.settings.read_only:
             raise ForbiddenError("this service allows no changes")
         if not await asyncio.to_thread(served.follow):  # what is in its place would take the changes
-            raise StorageError("the index cannot be read", facts=[("index", served.name)])
+            raise UnreadableIndexError.of(served.name)
         future = self._queue(served).submit(changes)
         try:
             outcomes = await asyncio.wait_for(

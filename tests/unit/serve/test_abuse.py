@@ -487,7 +487,7 @@ def test_a_change_is_refused_while_the_index_cannot_be_read(shop: Path, tmp_path
         shop.rename(tmp_path / "away")
         other.rename(shop)
         address = "/v1/indexes/shop/documents/new"
-        assert client.put(address, json={"text": "white tea"}).status_code == 500
+        assert _error(client.put(address, json={"text": "white tea"})) == (503, "unreadable-index")
         assert client.get("/ready").status_code == 503
         assert client.get(address).status_code == 404
         assert termwise.open(shop).documents == 2

@@ -12,6 +12,7 @@ from termwise.serve.errors import (
     ServiceError,
     UnknownIndexError,
     UnknownKeyError,
+    UnreadableIndexError,
     error_record,
     status_of,
 )
@@ -55,6 +56,7 @@ _TYPES: tuple[tuple[type[TermwiseError], str], ...] = (
     (ForbiddenError, "security_exception"),
     (OverloadError, "rejected_execution_exception"),
     (DeadlineError, "timeout_exception"),
+    (UnreadableIndexError, "no_shard_available_action_exception"),
     (ServiceError, "parsing_exception"),
     (UnknownIdError, "document_missing_exception"),
     (DataError, "mapper_parsing_exception"),

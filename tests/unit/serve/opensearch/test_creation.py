@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -210,3 +212,59 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
         answer: Any = httpx.put(f"http://localhost:{service.port}/a", json=body)
         assert answer.json()["acknowledged"] is True
     assert (folder / "a.tw" / "manifest.json").is_file()
+
+
+def test_a_damaged_folder_is_left_out(
+    shop: Path, folder: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("termwise.serve"), "propagate", True)
+    for name in ("a", "b"):
+        termwise.build_index(TEAS, folder / f"{name}.tw", store_text=True)
+    manifest = folder / "a.tw" / "manifest.json"
+    whole = manifest.read_bytes()
+    manifest.write_text("{")
+    with served([str(shop)], ServiceSettings(threads=2, create_in=folder)) as client:
+        for _ in range(2):
+            names = {line.split()[2] for line in client.get("/_cat/indices").text.splitlines()}
+            assert names == {"shop", "b"}
+        (logged,) = (each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR)
+        assert "the index a cannot be read, and is not served" in logged
+        assert str(manifest) in logged
+        assert found(client, "b", {"match_all": {}})
+        body = {"mappings": {"properties": {"name": {"type": "text"}}}}
+        for answer, status, kind in (
+            (client.post("/a/_search", json={}), 503, "no_shard_available_action_exception"),
+            (client.put("/a/_doc/1", json={"name": "tea"}), 503, "no_shard_available_action_exception"),
+            (client.put("/a", json=body), 400, "resource_already_exists_exception"),
+        ):
+            assert (answer.status_code, answer.json()["error"]["type"]) == (status, kind)
+            assert str(folder) not in answer.text
+        answer = client.post("/v1/indexes/a/search", json={"query": "tea"})
+        assert (answer.status_code, answer.json()["error"]["type"]) == (503, "unreadable-index")
+        manifest.write_bytes(whole)
+        assert found(client, "a", {"match_all": {}})
+
+
+@pytest.mark.parametrize("is_removed", [True, False])
+def test_a_folder_that_is_damaged_or_removed_while_it_is_served(
+    client: TestClient, folder: Path, is_removed: bool
+) -> None:
+    """Searches see the generation before; a change and a verification say that the index cannot be read."""
+    body = {"mappings": {"properties": {"name": {"type": "text"}}}}
+    assert client.put("/a", json=body).status_code == 200
+    assert client.put("/a/_doc/1", json={"name": "one lamp"}).status_code == 201
+    assert found(client, "a", {"match": {"name": "lamp"}}) == ["1"]
+    if is_removed:
+        shutil.rmtree(folder / "a.tw")
+    else:
+        (folder / "new").write_text("{")
+        (folder / "new").replace(folder / "a.tw" / "manifest.json")
+    assert found(client, "a", {"match": {"name": "lamp"}}) == ["1"]
+    answer = client.put("/a/_doc/2", json={"name": "two lamps"})
+    assert (answer.status_code, answer.json()["error"]["reason"].split(";")[0]) == (
+        503,
+        "the index cannot be read",
+    )
+    answer = client.post("/v1/indexes/a/verify")
+    assert (answer.status_code, answer.json()["error"]["type"]) == (503, "unreadable-index")
+    assert client.get("/ready").status_code == 503
