@@ -1,4 +1,4 @@
-"""The search of a shop: 127 queries, and what they must find among the products of the tutorial.
+"""The search of a shop: 139 queries, and what they must find among the products of the tutorial.
 
 `queries.jsonl` has one query in each line. Identifiers are the SKUs of `docs/examples/make_shop.py`. `relevance.toml`
 has the boosts, synonyms, pins and bans. The keys of a query:
@@ -7,6 +7,8 @@ has the boosts, synonyms, pins and bans. The keys of a query:
     Options of the search.
 ``first``
     The first results, in this order.
+``leading``
+    The first results, in any order.
 ``among``
     Products among the first five results.
 ``every``
@@ -78,6 +80,8 @@ def unmet(
     wrong: dict[str, Any] = {}
     if "first" in query and found[: len(query["first"])] != query["first"]:
         wrong["first"] = found[:5]
+    if "leading" in query and set(found[: len(query["leading"])]) != set(query["leading"]):
+        wrong["leading"] = found[: len(query["leading"])]
     if not set(query.get("among", ())) <= set(found[:5]):
         wrong["among"] = found[:5]
     if "every" in query:
@@ -122,7 +126,7 @@ def test_random_letters_find_nothing(shop: Searcher) -> None:
 
 def test_every_kind_of_query_has_several() -> None:
     kinds = Counter(query["kind"] for query in QUERIES)
-    assert len(QUERIES) == 127
+    assert len(QUERIES) == 139
     assert min(kinds.values()) >= 9
     assert set(kinds) == {
         "sku",
@@ -134,6 +138,7 @@ def test_every_kind_of_query_has_several() -> None:
         "boosts",
         "typos",
         "nothing",
+        "partial codes",
     }
 
 
@@ -151,4 +156,5 @@ def test_the_queries_can_fail(products: list[dict[str, Any]], tmp_path: Path) ->
         "boosts": 9,
         "typos": 3,
         "nothing": 1,
+        "partial codes": 7,
     }

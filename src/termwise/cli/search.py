@@ -178,7 +178,7 @@ def command(
     if as_json:
         _print_json_lines(searcher, results, attributes, explanations)
     else:
-        details = _details(results.matching(), attributes)
+        details = _details(results, attributes)
         print_ranking(ranking, explanations, explain, details, offset)
         _note_found(searcher, results)
     if not lists and not like and not like_file:
@@ -245,10 +245,14 @@ def _match_note(results: Results, all_match: bool) -> str:
     return f", with {words}" if all_match else f"; {matches:,} with {words}"
 
 
-def _details(matching: Sequence[str | None], attributes: Sequence[Mapping[str, AttributeValue]]) -> list[str]:
-    """Return the line below each result: its attributes, and whether it matches by meaning only among others."""
+def _details(results: Results, attributes: Sequence[Mapping[str, AttributeValue]]) -> list[str]:
+    """Return the line below each result: its attributes, and whether it matches by meaning only.
+
+    Without any match by words, the summary of the search says so instead.
+    """
+    matching = results.matching()
     lines = [attribute_line(values) for values in attributes] or [""] * len(matching)
-    if "words" not in matching:
+    if "meaning" not in matching or not results.count():
         return lines if attributes else []
     marks = ["meaning only" if each == "meaning" else "" for each in matching]
     return [" · ".join(filter(None, both)) for both in zip(marks, lines, strict=True)]

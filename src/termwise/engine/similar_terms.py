@@ -49,6 +49,9 @@ from termwise.weights import TermWeights
 MOST_TERMS = 5
 """Largest number of similar terms of a word."""
 
+MOST_CODES = 50
+"""Largest number of terms that begin with a word with a digit: codes differ little, and each is in few documents."""
+
 LONGEST_ENDING = 4
 """Length of the longest ending of a word that a stemmer may remove."""
 
@@ -360,9 +363,13 @@ class SimilarTerms:
         return {int(numbers[place]): terms[place] for place in np.flatnonzero(distances <= distance).tolist()}
 
     def starting_with(self, prefix: str, *, without: str) -> list[SimilarTerm]:
-        """Return the most frequent terms that begin with a prefix, at most `MOST_TERMS`, except one."""
+        """Return the most frequent terms that begin with a prefix, except one.
+
+        They are at most `MOST_TERMS`, or `MOST_CODES` if the prefix has a digit.
+        """
         numbers = self.vocabulary.starting_with(prefix)
-        return self._most_frequent(numbers[numbers != self.vocabulary.number(without)], 0)
+        most = MOST_CODES if any(map(str.isdigit, prefix)) else MOST_TERMS
+        return self._most_frequent(numbers[numbers != self.vocabulary.number(without)], 0, most)
 
     def completing(self, text: str, n: int) -> tuple[int, list[SimilarTerm]]:
         """Return where the last word of a text begins, and the most frequent terms that may complete it.
@@ -419,7 +426,9 @@ class SimilarTerms:
 
         A similar term has the share (1 - distance / length of the word) · its part of the documents of all similar
         terms of the word. The share of a term that begins with the last word is its part of the documents of all these
-        terms and of the word itself: an estimate of the probability that the word will be completed to it.
+        terms and of the word itself: an estimate of the probability that the word will be completed to it. If the word
+        has a digit and no document has it, it is the beginning of a code, and the share is 1: a document of each code
+        matches all that was typed.
 
         Parameters
         ----------
@@ -437,10 +446,13 @@ class SimilarTerms:
         if prefix and (last := self._last_word(query, analysis)) is not None:
             start, token = last
             completed = self.starting_with(self._beginning(token, query[start:]), without=token)
-            total = self.documents(token) + sum(term.documents for term in completed)
+            documents = self.documents(token)
+            total = documents + sum(term.documents for term in completed)
+            is_code = not documents and any(map(str.isdigit, token))
             span = (start, len(query))
             added += [
-                _added(self.prefix, term, "prefix", term.documents / total, (span,)) for term in completed
+                _added(self.prefix, term, "prefix", 1.0 if is_code else term.documents / total, (span,))
+                for term in completed
             ]
             if completed:
                 words.pop(token, None)

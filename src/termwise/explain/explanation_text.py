@@ -749,7 +749,12 @@ def words_in_pieces(explanations: Sequence[Explanation]) -> list[str]:
                 if word == span or in_text:
                     known.add(word)
     query = explanations[0].query if explanations else ""
-    return [query[slice(*word)] for word in sorted(contributes) if contributes[word] and word not in known]
+
+    def is_known(word: Span) -> bool:
+        """Return whether a known word contains a word: ``2.4ghz`` contains ``4ghz``."""
+        return any(start <= word[0] and word[1] <= end for start, end in known)
+
+    return [query[slice(*word)] for word in sorted(contributes) if contributes[word] and not is_known(word)]
 
 
 def _without_weight(absent: Sequence[Contribution], part: MixturePart, explanation: Explanation) -> list[str]:

@@ -400,7 +400,8 @@ class Mixture:
                 scores[others], matched[others] = score_documents(part.index, vector, union[others], kept)
             by_part.append(_normalised(vector, scores, matched))
         place = self.word_part
-        weights = part_weights(self.parts, self._own_weights(search), place, query.text)
+        encoder = None if place is None else query.parts[place].encoder
+        weights = part_weights(self.parts, self._own_weights(search), place, query.text, encoder)
         matches = MixtureMatches(
             self,
             query,

@@ -16,18 +16,26 @@ An identifier is
 - that is rare: some document contains all of its words, of compounds the joined form or all parts, but at most one in
   `RARE` documents, or in a small index `FEW` documents. For words in quotes, it need not be rare.
 
+With terms that a search adds for mistyped words or for the last word, a document that has such a term has the word. If
+no document has the word itself, it is enough that each added term is rare, and the word can be shorter, such as
+``AB-1``, if all completions have the form of an identifier.
+
 In queries of more than `MOST_WORDS` words, which are documents rather than queries, nothing is an identifier.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.engine.added_terms import AddedTerm, Span
+from termwise.engine.query_encoder import QueryEncoder
+from termwise.engine.query_settings import added_terms
 from termwise.engine.text_conditions import documents_with, on_a_path
 from termwise.fast_dataclass import dataclass
 from termwise.search.parts import Part
@@ -87,11 +95,16 @@ class PartWeights:
 
 
 def part_weights(
-    parts: tuple[Part, ...], own: tuple[float, ...], words: int | None, text: str
+    parts: tuple[Part, ...],
+    own: tuple[float, ...],
+    words: int | None,
+    text: str,
+    encoder: QueryEncoder | None = None,
 ) -> PartWeights:
     """Return the weights of the parts for a query.
 
     `own` are their weights without identifiers, and `words` is the place of the part of words, if there is one.
+    `encoder` encodes the query for this part, with the terms that the search adds.
     """
     similar = None if words is None else parts[words].backend.similar_terms
     if words is None or similar is None or own[words] <= 0:
@@ -103,8 +116,10 @@ def part_weights(
     ]
     if not any(moved) or len(text.split()) > MOST_WORDS:
         return PartWeights(own, own)
+    found = () if encoder is None else added_terms(encoder, text).terms
+    added = [each for each in found if each.origin != "synonym"]
     identifiers, share = max(
-        (_identifiers(each, text) for each in similar.languages), key=itemgetter(1), default=((), 0.0)
+        (_identifiers(each, text, added) for each in similar.languages), key=itemgetter(1), default=((), 0.0)
     )
     if not identifiers:
         return PartWeights(own, own)
@@ -125,29 +140,47 @@ def _has_shape(word: str) -> bool:
     return _SHAPE.fullmatch(word) is not None and sum(map(str.isalnum, word)) >= SHORTEST
 
 
-def _identifiers(similar: SimilarTerms, text: str) -> tuple[tuple[str, ...], float]:
+def _identifiers(
+    similar: SimilarTerms, text: str, added: Sequence[AddedTerm]
+) -> tuple[tuple[str, ...], float]:
     """Return the identifiers of a query, and their share of it; the words are those of an index of whole words."""
     index, analysis = similar.index, similar.analyzer.analyze(text)
     compounds, positions = analysis.compounds(), analysis.positions().tolist()
     numbers = similar.vocabulary.numbers(list(analysis.tokens))
     most = max(FEW, len(index) // RARE)
+    added = [each for each in added if each.term.startswith(similar.prefix)]
 
     def having_token(place: int) -> npt.NDArray[np.bool_]:
+        span = analysis.spans[place].tolist()
+        its = [each.number for each in added if any(_inside(span, other) for other in each.spans)]
         number = numbers[[place]]
-        return documents_with(index, number[number >= 0].astype(np.int32))
+        return documents_with(index, np.union1d(number[number >= 0], its).astype(np.int32))
+
+    def is_rare(its: Sequence[AddedTerm]) -> bool:
+        """Return whether all added terms are rare, and no document has the words that they are added for."""
+        typed = {text[slice(*span)] for each in its for span in each.spans}
+        frequencies = index.document_frequencies[[each.number for each in its]]
+        return int(frequencies.max()) <= most and not any(
+            similar.documents(token)
+            for token, span in zip(analysis.tokens, analysis.spans.tolist(), strict=True)
+            if text[slice(*span)] in typed
+        )
 
     identifiers, within = [], np.zeros(len(analysis.tokens), dtype=np.bool_)
     for found in _CANDIDATE.finditer(text):
-        if found["quoted"] is None and not _has_shape(found[0]):
+        its = [each for each in added if any(_inside(span, found.span()) for span in each.spans)]
+        if found["quoted"] is None and not _has_shape(found[0]) and not _is_beginning(found[0], its):
             continue
         inside = (analysis.spans[:, 0] >= found.start()) & (analysis.spans[:, 1] <= found.end())
         words = [compound for compound in compounds if inside[compound.start]]
-        if not words or any((numbers[compound] < 0).all() for compound in words):
+        if not words:
             continue
         having = np.logical_and.reduce(
             [on_a_path([(having_token(place), *positions[place]) for place in word]) for word in words]
         )
-        if having.any() and (found["quoted"] is not None or np.count_nonzero(having) <= most):
+        if having.any() and (
+            found["quoted"] is not None or np.count_nonzero(having) <= most or (len(its) > 0 and is_rare(its))
+        ):
             identifiers.append(found[0])
             within |= inside
     if not identifiers:
@@ -155,3 +188,13 @@ def _identifiers(similar: SimilarTerms, text: str) -> tuple[tuple[str, ...], flo
     frequencies = np.array([similar.documents(token) for token in analysis.tokens])
     idf = np.log1p((len(index) - frequencies + 0.5) / (frequencies + 0.5))
     return tuple(identifiers), float(idf[within].sum() / idf.sum())
+
+
+def _is_beginning(word: str, added: Sequence[AddedTerm]) -> bool:
+    """Return whether a word has a digit, and all of its completions have the form of an identifier."""
+    completions = [each.word for each in added if each.origin == "prefix"]
+    return any(map(str.isdigit, word)) and bool(completions) and all(map(_has_shape, completions))
+
+
+def _inside(span: Span, other: Span) -> bool:
+    return other[0] <= span[0] and span[1] <= other[1]

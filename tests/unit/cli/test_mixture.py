@@ -581,3 +581,23 @@ def test_tuned_settings_are_checked_for_mixtures(place, capsys, weight):
     status = run(["fuse-indexes", "m", "--weights", "weights.json", "--out", "n"])
     assert status == (0 if weight == "0" else 2)
     assert ("settings that its weight was tuned with" in capsys.readouterr().err) == (weight != "0")
+
+
+def test_results_by_meaning_only_are_marked_unless_nothing_matches_by_words(place, capsys):
+    assert run(["index", "docs.jsonl", "--model", "instant", "--out", "n", "--store-text"]) == 0
+
+    def shown(*options):
+        capsys.readouterr()
+        assert run(["search", "n", *options]) == 0
+        streams = capsys.readouterr()
+        return streams.out.count("meaning only"), streams.err
+
+    assert shown("shuffle") == (3, "4 results from 4 documents; 1 with all words\n")
+    assert shown("shuffle", "-k", "1") == (0, "1 result from 4 documents; 1 with all words\n")
+    assert shown("shuffle", "-k", "2", "--offset", "2") == (
+        2,
+        "2 results from 4 documents; 1 with all words\n",
+    )
+    marked, note = shown("deck", "--min-relevance", "0")
+    assert marked == 0
+    assert "; none contains a word of the query" in note

@@ -17,7 +17,7 @@ from tests.searches import searching
 import termwise
 from termwise import BuildOptions, Document, build_index
 from termwise.engine.query_settings import QuerySettings
-from termwise.engine.similar_terms import CHARACTERS, MOST_TERMS, SimilarTerms, most_edits
+from termwise.engine.similar_terms import CHARACTERS, MOST_CODES, MOST_TERMS, SimilarTerms, most_edits
 from termwise.errors import ParameterError
 from termwise.index.container import Container, ContainerWriter
 from termwise.index.string_table import SECTIONS, StringTable, write_strings
@@ -96,7 +96,8 @@ def test_the_terms_with_a_prefix_are_those_of_plain_python(terms, prefix, data):
         for term, documents in zip(terms, frequencies, strict=True)
         if documents and term.startswith(prefix) and term != terms[0]
     )
-    assert [(-each.documents, each.term) for each in found] == expected[:MOST_TERMS]
+    most = MOST_CODES if any(map(str.isdigit, prefix)) else MOST_TERMS
+    assert [(-each.documents, each.term) for each in found] == expected[:most]
 
 
 def test_the_number_of_edits_depends_on_the_length():
@@ -149,6 +150,17 @@ def test_the_last_word_matches_as_a_prefix(folder):
     assert weights(folder, "kett", prefix=True, fuzzy=True) == pytest.approx(
         {"kettle": 2 / 3, "kettles": 1 / 3}
     )
+
+
+def test_codes_that_a_word_with_a_digit_begins_have_its_weight(tmp_path):
+    codes = [f"rt{number}" for number in range(4300, 4360)]
+    build_index([Document(code, code) for code in codes], tmp_path / "i", analyzer="whitespace")
+    assert weights(tmp_path / "i", "rt430", prefix=True) == dict.fromkeys(codes[:10], 1)
+    assert weights(tmp_path / "i", "rt43", prefix=True) == dict.fromkeys(codes[:MOST_CODES], 1)
+    assert len(weights(tmp_path / "i", "rt", prefix=True)) == MOST_TERMS
+    # The code itself is in a document: the others have the shares of their documents.
+    build_index([Document("a", "m3"), Document("b", "m30 m3")], tmp_path / "j", analyzer="whitespace")
+    assert weights(tmp_path / "j", "m3", prefix=True) == pytest.approx({"m3": 1, "m30": 1 / 3})
 
 
 def test_a_prefix_is_compared_with_what_was_typed(tmp_path):

@@ -331,6 +331,11 @@ def test_a_word_that_only_pieces_are_known_of_is_named():
     # another part of a mixture knows the word
     known = replace(shown, contributions=(x, yz, merge, part("xyz", 0.0, [(0, 3)], origin="absent")))
     assert words_in_pieces([known]) == []
+    # another part knows a compound around it
+    pieces = tuple(replace(each, query_spans=((2 + n, 4 + n),)) for n, each in enumerate((x, yz)))
+    whole = part("2.xyz", 0.0, [(0, 5)], origin="absent")
+    assert words_in_pieces([Explanation("2.xyz", "d1", 2.5, 0.0, pieces, (), "lists")]) == ["xyz"]
+    assert words_in_pieces([Explanation("2.xyz", "d1", 2.5, 0.0, (*pieces, whole), (), "lists")]) == []
     # without the text, a part that does not know the word is needed
     bare = replace(
         shown, text=None, contributions=(replace(x, origin="unknown"), replace(yz, origin="unknown"))

@@ -26,9 +26,11 @@ def mixture(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
     )
 
 
-def weights_for(searcher: Searcher, text: str):
+def weights_for(searcher: Searcher, text: str, **options: bool):
     backend = searcher.backend
-    return part_weights(backend.parts, tuple(part.weight for part in backend.parts), backend.word_part, text)
+    place = backend.word_part
+    encoder = None if place is None else backend.encodings(Search(text, **options))[place].encoder
+    return part_weights(backend.parts, tuple(part.weight for part in backend.parts), place, text, encoder)
 
 
 @pytest.mark.parametrize(
@@ -114,3 +116,36 @@ def compounds(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
 )
 def test_identifiers_are_compounds(compounds: Searcher, query: str, identifiers: tuple[str, ...]) -> None:
     assert weights_for(compounds, query).identifiers == identifiers
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "identifiers"),
+    [
+        ("ab-10", {"prefix": True}, ("ab-10",)),  # 30 codes, each in one document
+        ("ab10", {"prefix": True}, ("ab10",)),
+        ("pump ab-1", {"prefix": True}, ("ab-1",)),  # short, and all completions have the form
+        ("ab-10", {}, ()),
+        ("ab-10 ", {"prefix": True}, ()),  # the word is complete
+        ("ab-99", {"prefix": True}, ()),  # begins no code
+        ("b1", {"prefix": True}, ()),  # b12 is short
+        ("pump mark3", {"prefix": True}, ()),  # known, in half of the documents
+        ("pump mar", {"prefix": True}, ()),  # no digit
+        ("mark", {"prefix": True}, ()),
+        ("filtr-1005", {"fuzzy": True}, ("filtr-1005",)),
+    ],
+)
+def test_the_beginning_of_an_identifier(
+    compounds: Searcher, query: str, options: dict[str, bool], identifiers: tuple[str, ...]
+) -> None:
+    found = weights_for(compounds, query, **options)
+    assert found.identifiers == identifiers
+    assert (found.weights == (0.4, 0.6)) == (not identifiers)
+
+
+def test_all_documents_of_a_partial_identifier_are_first(compounds: Searcher) -> None:
+    results = compounds.search(Search("ab-100", k=100, prefix=True))
+    assert set(results.ranking.doc_ids[:10]) == {f"d{number}" for number in range(10)}
+    assert results.count() == 10
+    assert results.matching() == ["words"] * 10 + ["meaning"] * (len(results.ranking) - 10)
+    (explanation,) = results.explain(["d3"])
+    assert explanation.parts[0].reason == "not 0.4: ab-100 is an identifier, 100% of the query"
