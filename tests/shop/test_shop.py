@@ -156,5 +156,5 @@ def test_the_queries_can_fail(products: list[dict[str, Any]], tmp_path: Path) ->
         "boosts": 9,
         "typos": 3,
         "nothing": 1,
-        "partial codes": 7,
+        "partial codes": 6,
     }
