@@ -115,7 +115,8 @@ def search_documents(
     check_flag("explain", explain)
     if candidates is not None and not candidates:
         return []
-    search = Search(query, k=k, filter=_filter_for(searcher, filter), candidates=candidates)
+    # Stores of these frameworks return the nearest documents, however far they are.
+    search = Search(query, k=k, filter=_filter_for(searcher, filter), candidates=candidates, min_relevance=0)
     results = searcher.search(search)
     ranking = results.ranking
     found = _found(searcher, ranking)

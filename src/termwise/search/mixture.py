@@ -312,7 +312,7 @@ class Mixture:
             raise no_words(search.match, search.only_words, facts)
         if not any(self._own_weights(search)):
             raise ParameterError("the weights of the parts are all 0", facts=facts)
-        if search.min_relevance is not None and self.unrelated is None:
+        if search.min_relevance and self.unrelated is None:
             raise no_relevance(search.min_relevance, facts, is_mixture=self.meaning_part is not None)
         with_vectors = [part.index.term_vectors is not None for part in self.parts]
         scanned = [has and part.retrieves for has, part in zip(with_vectors, self.parts, strict=True)]

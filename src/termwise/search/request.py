@@ -300,7 +300,7 @@ class Search:
         if by_example and for_queries:
             raise _not_together(for_queries, given)
         others = [name for name in ("facets", "ranges", "match", "only_words") if getattr(self, name)]
-        others += ["min_relevance"] if self.min_relevance is not None else []
+        others += ["min_relevance"] if self.min_relevance else []
         if self.candidates is not None and others:
             raise _not_together(["candidates"], others)
         if self.weights is not None:

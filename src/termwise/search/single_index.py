@@ -158,7 +158,7 @@ class SingleIndex:
                 facts=[("index", self.path), ("parts", ", ".join(search.relevance.parts))],
                 fixes=["remove parts from the relevance"],
             )
-        if search.min_relevance is not None:
+        if search.min_relevance:
             raise no_relevance(search.min_relevance, [("index", self.path)], is_mixture=False)
         encoder: QueryEncoder
         if search.weights is None:

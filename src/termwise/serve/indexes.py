@@ -333,7 +333,7 @@ class ServedIndexes:
         if self._create_in is None:
             raise ParameterError(
                 "this service creates no indexes",
-                fixes=["start it with a folder for them: termwise serve INDEX --create-in DIR"],
+                fixes=["start it with a folder for new indexes"],
             )
         if not NAME.fullmatch(name):
             raise ParameterError(

@@ -64,7 +64,7 @@ def number_texts(analyzer: Analyzer | Sequence[Analyzer], texts: Sequence[str]) 
     numbering = Numbering()
     numbers = array("i")
     indptr = np.zeros(len(texts) + 1, dtype=np.int64)
-    analyzers = repeat(analyzer) if isinstance(analyzer, Analyzer) else analyzer
+    analyzers = analyzer if isinstance(analyzer, Sequence) else repeat(analyzer)
     for row, (its, text) in enumerate(zip(analyzers, texts, strict=False)):
         numbers.extend(map(numbering.__getitem__, its.tokens(text)))
         indptr[row + 1] = len(numbers)

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from tests.golden import independent
 
 from termwise.attributes import Attributes, Schema
+from termwise.attributes.field_types import keyword
 from termwise.errors import CorruptIndexError, DataError
 from termwise.index.attribute_columns import AttributeColumns, KeywordColumn, KeywordsColumn, NumberColumn
 from termwise.index.attribute_spill import KIND, AttributeSpill
@@ -190,7 +191,7 @@ def test_any_table_survives(table: tuple[dict[str, str], list[dict[str, Any]]], 
         columns = write(Path(name), rows, schema=Schema(types), memory=memory)
         expected = [
             {
-                field: tuple(dict.fromkeys(value)) if isinstance(value, list) else value
+                field: tuple(dict.fromkeys(map(stored, value))) if isinstance(value, list) else stored(value)
                 for field, value in row.items()
                 if value != []
             }
@@ -198,6 +199,11 @@ def test_any_table_survives(table: tuple[dict[str, str], list[dict[str, Any]]], 
         ]
         assert every(columns) == expected
         columns.check()
+
+
+def stored(value: Any) -> Any:
+    """Return a value in the form in which a column holds it."""
+    return keyword(value) if isinstance(value, str) else value
 
 
 def changed(path: Path, section: str, position: int, value: int | float) -> AttributeColumns:

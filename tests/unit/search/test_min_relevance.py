@@ -193,7 +193,7 @@ def test_bad_values(least: object) -> None:
 
 def test_not_with_candidates() -> None:
     with pytest.raises(ParameterError, match="candidates cannot be combined with min_relevance"):
-        Search("tea", candidates=["d0"], min_relevance=0)
+        Search("tea", candidates=["d0"], min_relevance=0.5)
 
 
 def test_changes_renew_it(folder: Path) -> None:
