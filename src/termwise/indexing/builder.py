@@ -39,6 +39,7 @@ from termwise.indexing.model_choice import check_same_encoder, chosen_model, ope
 from termwise.indexing.network_rows import build_network
 from termwise.indexing.options import DEFAULT_OPTIONS, BuildOptions
 from termwise.indexing.recipes import RECIPES
+from termwise.indexing.text_language import foreign_language
 from termwise.indexing.vector_rows import build_vectors
 from termwise.indexing.work_folder import check_apart, check_outside_indexes, encoding_of_part, work_folder
 from termwise.models import BM25, CountModel, Lookup, Model, NetworkModel, VectorModel, read_vectors
@@ -328,7 +329,7 @@ def _build_mixture(
                 overwrite=True,
                 options=replace(used, progress=report, say=silent if number else options.say),
             )
-        return mixture.commit(
+        searcher = mixture.commit(
             list(models),
             [part.weight for part in recipe.parts],
             recipe.depth,
@@ -336,6 +337,13 @@ def _build_mixture(
             only_scoring=[part.name for part in recipe.parts if not part.retrieves],
             scales={part.name: part.scale for part in recipe.parts},
         )
+        texts = (document.text for document in open_documents(repeatable, fields)[0])
+        if (language := foreign_language(texts)) is not None:
+            options.say(
+                f"the texts look like {language}: they match by their words, but the vectors of {name} are those of an "
+                "English encoder, and help little"
+            )
+        return searcher
 
 
 def _repeatable(source: Collection | Iterable[Document]) -> Collection | Iterable[Document]:
