@@ -20,7 +20,7 @@ from termwise.attributes.field_types import (
     stored_value,
 )
 from termwise.display.safe_text import shown
-from termwise.errors import DataError, MalformedRecordError, ParameterError, UnknownNameError
+from termwise.errors import MOST_NAMES, DataError, MalformedRecordError, ParameterError, UnknownNameError
 from termwise.fixes import NAMES, Call, Code, Fix
 from termwise.records import Attributes, AttributeValue, Document, Origin
 from termwise.storage.json_or_toml import read_json_or_toml
@@ -56,6 +56,9 @@ class Schema(Mapping[str, FieldType]):
     ----------
     types : mapping of str to FieldType, optional
         ``"keyword"``, ``"keywords"`` (a list), ``"integer"``, ``"float"``, ``"boolean"`` or ``"date"`` for each field.
+    texts : sequence of str or mapping of str to int, optional
+        Fields of the texts of an index, with their weights if they have any. Errors about unknown attributes name the
+        way to make one of them an attribute, too.
 
     Raises
     ------
@@ -71,9 +74,11 @@ class Schema(Mapping[str, FieldType]):
     (['lang', 'price'], 'float')
     """
 
-    __slots__ = ("_types",)
+    __slots__ = ("_texts", "_types")
 
-    def __init__(self, types: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, types: Mapping[str, str] | None = None, *, texts: Sequence[str] | Mapping[str, int] = ()
+    ) -> None:
         checked: dict[str, FieldType] = {}
         if types is not None and not isinstance(types, Mapping):
             raise ParameterError(
@@ -92,6 +97,7 @@ class Schema(Mapping[str, FieldType]):
                 "a schema has too many fields", facts=[("fields", len(checked)), ("most", MOST_FIELDS)]
             )
         self._types = {name: checked[name] for name in sorted(checked)}
+        self._texts = texts
 
     def __getitem__(self, name: str) -> FieldType:
         return self._types[name]
@@ -108,10 +114,27 @@ class Schema(Mapping[str, FieldType]):
             raise ParameterError(
                 "this index has no attributes",
                 facts=[("given", name)],
-                fixes=[Fix.build(attributes="all")],
+                fixes=[self._as_attribute(name) if name in self._texts else Fix.build(attributes="all")],
             )
         if name not in self:
-            raise UnknownNameError.of("attribute", name, self)
+            raise self.unknown(name)
+
+    def unknown(self, name: str) -> UnknownNameError:
+        """Return the error for a name that is no attribute; for a field of the texts, it says how to make it one."""
+        error = UnknownNameError.of("attribute", name, self)
+        if name not in self._texts:
+            return error
+        return UnknownNameError(
+            f"{error.message}: the field is a part of the texts only",
+            facts=error.facts,
+            fixes=[self._as_attribute(name)],
+        )
+
+    def _as_attribute(self, name: str) -> Fix:
+        """Return how to build the index with a field of the texts as an attribute, too."""
+        attributes = sorted([*self, name]) if len(self) < MOST_NAMES else [name, *NAMES]
+        fields = dict(self._texts) if isinstance(self._texts, Mapping) else list(self._texts)
+        return Fix.build(fields=fields, attributes=attributes)
 
     def __len__(self) -> int:
         return len(self._types)

@@ -9,7 +9,7 @@ from termwise.attributes.dates import EARLIEST, LATEST, parse_date, relative_dat
 from termwise.attributes.field_types import EXPECTED, INTEGERS, FieldType
 from termwise.attributes.schema import Schema
 from termwise.display.safe_text import shown
-from termwise.errors import ParameterError, UnknownNameError
+from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.filters.expressions import PART_TESTS, And, Condition, Filter, Not, Or, Value
 
@@ -63,7 +63,7 @@ def check_condition(condition: Condition, schema: Schema) -> None:
     """Check a condition on one field; see `check_filter`."""
     kind = schema.get(condition.field)
     if kind is None:
-        raise UnknownNameError.of("attribute", condition.field, schema)
+        raise schema.unknown(condition.field)
     if condition.symbol in PART_TESTS and kind not in ("keyword", "keywords"):
         raise ParameterError(
             "only strings have a beginning, and parts",

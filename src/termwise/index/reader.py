@@ -269,7 +269,7 @@ class Index:
     @cached_property
     def schema(self) -> Schema:
         """Types of the attributes, empty without any."""
-        return Schema(self.manifest.schema)
+        return Schema(self.manifest.schema, texts=self.manifest.field_weights or self.manifest.fields)
 
     def attributes(
         self, ordinals: npt.NDArray[np.int64], fields: Collection[str] | None = None

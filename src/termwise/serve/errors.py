@@ -136,7 +136,8 @@ _BUILT_WITH = {
     "fields": "weights of fields",
     "store_text": "store_text",
 }
-"""What an index is built with, for an argument that a user of the service can pass on to whoever builds the index."""
+"""What an index is built with, for an argument that a user of the service can pass on to whoever builds the index;
+lists of names are named themselves."""
 
 
 def over_http(fix: Fix) -> str | None:
@@ -158,7 +159,10 @@ def _part(part: Part) -> str | None:
     if isinstance(part, Arguments):
         names = {name for name, _ in part.values}
         if part.of == "index" and names <= _BUILT_WITH.keys():
-            return ", ".join(_BUILT_WITH[name] for name, _ in part.values)
+            return " and ".join(
+                f"{name} {', '.join(map(str, value))}" if isinstance(value, list) else _BUILT_WITH[name]
+                for name, value in part.values
+            )
         if part.of == "call" and names <= SearchRequest.model_fields.keys():
             return ", ".join(f'"{name}": {_json(value)}' for name, value in part.values)
     return None

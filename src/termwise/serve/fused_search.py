@@ -130,7 +130,8 @@ def _schema(request: FusedSearchRequest, searchers: Sequence[Searcher]) -> Schem
     types: dict[str, FieldType] = {}
     for searcher in reversed(searchers):  # the first one counts
         types.update(searcher.schema)
-    schema = Schema(types)
+    texts = dict.fromkeys(name for searcher in searchers for name in searcher.index.manifest.fields)
+    schema = Schema(types, texts=list(texts))
     for name in (
         *(name for name, _ in _sort_keys(request, schema) if name in schema),
         *filter(None, (request.collapse,)),

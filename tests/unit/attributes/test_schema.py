@@ -18,6 +18,7 @@ from termwise.errors import (
     MissingFileError,
     ParameterError,
     UnknownNameError,
+    UsageError,
 )
 from termwise.records import Document, Origin
 
@@ -183,6 +184,30 @@ def test_a_schema_is_sorted_and_survives_json(
         path.write_text(schema.to_json(), encoding="utf-8")
         assert Schema.read(path) == schema
     assert pickle.loads(pickle.dumps(schema)) == schema
+
+
+@pytest.mark.parametrize(
+    ("types", "texts", "built"),
+    [
+        ({"price": "float"}, ["title", "text"], "fields=['title', 'text'], attributes=['price', 'title']"),
+        ({}, {"title": 3, "text": 1}, "fields={'title': 3, 'text': 1}, attributes=['title']"),
+        (
+            {f"a{number}": "float" for number in range(100)},
+            ["title"],
+            "fields=['title'], attributes=['title', NAME, NAME]",
+        ),
+    ],
+)
+def test_errors_say_how_a_field_of_the_texts_becomes_an_attribute(
+    types: dict[str, str], texts: Any, built: str
+) -> None:
+    schema = Schema(types, texts=texts)
+    with pytest.raises(UsageError) as refused:
+        schema.check_name("title")
+    assert [str(fix) for fix in refused.value.fixes] == [f"build the index with `{built}`"]
+    with pytest.raises(UsageError) as refused:
+        schema.check_name("brand")
+    assert "title" not in str(refused.value.fixes)
 
 
 @pytest.mark.parametrize(

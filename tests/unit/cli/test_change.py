@@ -175,6 +175,18 @@ def test_options_for_attributes_are_refused_before_results_are_printed(place, ca
     assert not (place / "run").exists()
 
 
+@pytest.mark.parametrize(
+    "option", [["--facets", "text"], ["--sort", "text"], ["--filter", 'text = "tea"'], ["--show", "text"]]
+)
+def test_a_field_of_the_text_is_no_attribute_and_the_error_says_how_to_make_it_one(place, capsys, option):
+    index = ["index", "shop.jsonl", "--model", "bm25", "--fields", "text", "--attributes", "price,stock"]
+    assert run([*index, "--out", "other"]) == 0
+    capsys.readouterr()
+    error = failure(capsys, ["search", "other", "tea", *option], 2)
+    assert "unknown attribute 'text': the field is a part of the texts only" in error
+    assert "build the index with --fields text --attributes price,stock,text" in error
+
+
 def test_merge(no_counts, place, capsys):
     assert run(["add", "tw", "next.jsonl"]) == 0
     capsys.readouterr()

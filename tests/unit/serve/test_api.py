@@ -52,6 +52,31 @@ def test_conditions_limit_results_facets_and_total(client: TestClient) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"facets": ["brand"]},
+        {"sort": "brand"},
+        {"filter": {"field": "brand", "=": "x"}},
+        {"relevance": {"boosts": [{"attribute": "brand", "weight": 1, "values": ["x"]}]}},
+    ],
+)
+def test_errors_say_how_a_field_of_the_texts_becomes_an_attribute(
+    tmp_path: Path, option: dict[str, Any]
+) -> None:
+    records = [{"_id": "a", "text": "green tea", "brand": "Uji", "price": 3}]
+    options = {"fields": ["text", "brand"], "attributes": ["price"]}
+    for name in ("one.tw", "two.tw"):
+        termwise.build_index(records, tmp_path / name, model="bm25", **options)
+    indexes = [{"index": name, "weight": 1} for name in ("one", "two")]
+    with served([str(tmp_path / "one.tw"), str(tmp_path / "two.tw")]) as client:
+        for path, more in (("/v1/indexes/one/search", {}), ("/v1/search", {"indexes": indexes})):
+            answer = client.post(path, json={"query": "tea", **option, **more})
+            assert answer.status_code == 400, answer.text
+            built = "build the index with fields text, brand and attributes brand, price"
+            assert answer.json()["error"]["fixes"] == [built]
+
+
 def test_results_are_sorted_and_collapsed(client: TestClient) -> None:
     request = {"query": "tea", "sort": "-price", "collapse": "kind"}
     assert [hit["doc_id"] for hit in _search(client, **request)["hits"]] == ["pot", "sencha", "assam"]
