@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.attributes import Schema
-from termwise.attributes.field_types import FieldType
+from termwise.attributes.field_types import EXPECTED, FieldType
 from termwise.budget import spend
+from termwise.display.safe_text import shown
 from termwise.engine.retrieval import RankedOrdinals
 from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
@@ -264,24 +265,43 @@ def _after(
     if len(values) != len(keys):
         raise ParameterError(
             "a page begins after a value of each sort key",
-            facts=[("keys", ", ".join(map(written_key, keys))), ("values", len(values))],
+            facts=[
+                ("keys", ", ".join(map(written_key, keys))),
+                ("given", shown(list(values))),
+                ("expected", f"a list of {len(keys)} value{'s' * (len(keys) > 1)}"),
+            ],
         )
     found: list[Any] = []
     for (name, descending), value in zip(keys, values, strict=True):
         if not _is_own(name, schema):
             from termwise.filters import as_filter
 
-            filters = _equal_and_later(name, descending, value, schema[name])
-            found.append(tuple(None if each is None else as_filter(each, schema) for each in filters))
+            try:
+                filters = _equal_and_later(name, descending, value, schema[name])
+                found.append(tuple(None if each is None else as_filter(each, schema) for each in filters))
+            except ParameterError:
+                kind = schema[name]
+                expected = "a number" if kind in ("integer", "float") else EXPECTED[kind]
+                raise _wrong_value(
+                    name, value, f"{expected}, or None for a missing one (null in JSON)"
+                ) from None
             continue
         expected, holds = {
             SCORE: ("a number", is_finite_number(value)),
             ID: ("a string", isinstance(value, str)),
             POSITION: ("a whole number", is_integer(value)),
         }[name]
-        check(f"the value of {name}", value, holds, expected)
+        if not holds:
+            raise _wrong_value(name, value, expected)
         found.append(value)
     return tuple(found)
+
+
+def _wrong_value(name: str, value: object, expected: str) -> ParameterError:
+    return ParameterError(
+        "a value that a page begins after has another type than its sort key",
+        facts=[("key", name), ("given", shown(value)), ("expected", expected)],
+    )
 
 
 def _equal_and_later(

@@ -40,6 +40,7 @@ from termwise.fast_dataclass import dataclass
 from termwise.storage.safe_read import read_input
 from termwise.text.analyzer import Analyzer, unknown_token
 from termwise.text.words_around import is_part_of_word, word_around
+from termwise.validation import check, check_path, is_finite_number
 
 TWO_WAY = 0.7
 """Weight of a line of words that stand for each other."""
@@ -130,12 +131,19 @@ class Synonyms:
 
         Raises
         ------
+        ParameterError
+            If `lines` are no lines of text, or the weight is out of its range.
         MalformedRecordError
             If a line has another form, or there are more than `MOST_LINES`.
         """
+        holds = isinstance(lines, Iterable) and not isinstance(lines, str | bytes)
+        check("lines", lines, holds, "lines of text, such as ['sofa, couch']")
+        check(
+            "weight", weight, is_finite_number(weight) and 0 < weight <= 1, "a number above 0 and at most 1"
+        )
         parsed: list[SynonymLine] = []
         for number, line in enumerate(lines, 1):
-            problem = _parse(line, parsed, weight)
+            problem = _parse(line, parsed, weight) if isinstance(line, str) else "a line of text"
             if len(parsed) > MOST_LINES:
                 problem = f"at most {MOST_LINES:,} lines with synonyms"
             if problem:
@@ -155,11 +163,14 @@ class Synonyms:
 
         Raises
         ------
+        ParameterError
+            If `path` is no path, or the weight is out of its range.
         MissingFileError
             If there is no such file, or it is longer.
         MalformedRecordError
             If it is not text, or a line has another form.
         """
+        check_path("the file of synonyms", path)
         data = read_input(Path(path), MOST_BYTES, "the synonyms cannot be read")
         try:
             text = data.decode("utf-8-sig")

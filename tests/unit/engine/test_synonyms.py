@@ -106,6 +106,21 @@ def test_hostile_files(tmp_path):
     assert Synonyms.read(large).lines == ()
 
 
+@pytest.mark.parametrize(
+    ("function", "given", "options", "expected"),
+    [
+        (Synonyms.parse, None, {}, "lines of text"),
+        (Synonyms.parse, "sofa, couch", {}, "lines of text"),
+        (Synonyms.parse, [b"sofa, couch"], {}, "a line of text"),
+        (Synonyms.parse, ["sofa, couch"], {"weight": "1"}, "at most 1"),
+        (Synonyms.read, None, {}, "a path"),
+    ],
+)
+def test_values_of_another_type_are_refused(function, given, options, expected):
+    with pytest.raises((ParameterError, MalformedRecordError), match=expected):
+        function(given, **options)
+
+
 def test_both_ways():
     lines = ["sofa, couch, settee"]
     assert matches(lines, "Red SOFAS") == [("SOFAS", [("couch", 1, 0.7), ("settee", 1, 0.7)], False)]
