@@ -282,7 +282,7 @@ class Search:
         self._set(ranges=dict(self.ranges))
 
     def _check_after(self) -> None:
-        holds = isinstance(self.after, Sequence) and not isinstance(self.after, str)
+        holds = isinstance(self.after, Sequence) and not isinstance(self.after, str | bytes)
         check("after", self.after, holds, "a list with a value of each key of the sort")
         if self.sort is None:
             raise ParameterError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import to_json
 
 from termwise.collection.fields import identifier
@@ -57,6 +57,10 @@ RELEVANCE: Any = Field(
     ),
     examples=[{"boosts": [{"attribute": "sold", "weight": 2, "saturation": 100}]}],
 )
+
+
+SortValue = Annotated[Any, WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
+"""Value of a sort key, which the search checks against the type of the key."""
 
 
 class _Request(BaseModel):
@@ -186,7 +190,7 @@ class SearchRequest(SearchOptions):
     Without any of them, all documents are results, in the order of the index or of `sort`.
     """
 
-    after: Annotated[list[str | int | float | bool | None], Field(max_length=100)] | None = Field(
+    after: Annotated[list[SortValue], Field(max_length=100)] | None = Field(
         None,
         description=(
             "A value of each key of `sort`, such as those of the last result of the page before, null for a missing "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +41,31 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     termwise.build_index(SHOP, place / "jm", model="jm", attributes=Schema())
     mix_indexes([place / "jm", place / "bm25"], [0.5, 0.5], place / "mixture", names=["jm", "bm25"])
     return place
+
+
+@pytest.mark.parametrize(
+    ("sort", "after", "facts"),
+    [
+        ("price,_id", [4], {"keys": "price, _id", "given": "[4]", "expected": "a list of 2 values"}),
+        ("price", ["x"], {"key": "price", "given": "'x'", "expected": "a number"}),
+        ("-price", [True], {"key": "price", "given": "True", "expected": "a number"}),
+        ("brand", [3], {"key": "brand", "given": "3", "expected": "a string"}),
+        ("brand", [[]], {"key": "brand", "given": "[]", "expected": "a string"}),
+        ("sold", [1], {"key": "sold", "given": "1", "expected": "true or false"}),
+        ("_score", [None], {"key": "_score", "given": "None", "expected": "a number"}),
+        ("_id", [3], {"key": "_id", "given": "3", "expected": "a string"}),
+        ("_doc", [0.5], {"key": "_doc", "given": "0.5", "expected": "a whole number"}),
+        ("price", 7, {"given": "7", "expected": "a list with a value of each key of the sort"}),
+        ("price", b"a", {"given": "b'a'", "expected": "a list with a value of each key of the sort"}),
+    ],
+)
+def test_errors_of_after_name_what_is_given_and_expected(
+    folder: Path, sort: str, after: Any, facts: dict[str, str]
+) -> None:
+    with pytest.raises(ParameterError) as refused:
+        termwise.open(folder / "bm25").search(Search("tea", sort=sort, after=after))
+    found = dict(refused.value.facts)
+    assert {name: str(found[name]).partition(", or None")[0] for name in found} == facts
 
 
 @pytest.mark.parametrize("name", ["bm25", "changed", "mixture"])

@@ -322,6 +322,23 @@ def test_fused_results_of_examples_candidates_and_explanations(both: Callable[..
     assert "after" in both(400, query="tea", sort="_id", after=["pot"])["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("after", "facts"),
+    [
+        (["dear"], {"key": "price", "given": "'dear'", "expected": "a number"}),
+        ([{"a": 1}], {"key": "price", "given": "{'a': 1}", "expected": "a number"}),
+        ([1, 2], {"keys": "price", "given": "[1, 2]", "expected": "a list of 1 value"}),
+    ],
+)
+def test_errors_of_after_name_what_is_given_and_expected(
+    client: TestClient, after: list[object], facts: dict[str, str]
+) -> None:
+    answer = client.post(f"{SHOP}/search", json={"query": "tea", "sort": "price", "after": after})
+    assert answer.status_code == 400
+    found = answer.json()["error"]["facts"]
+    assert {name: found[name].partition(", or None")[0] for name in found} == facts
+
+
 def test_fused_facets_texts_and_conditions(both: Callable[..., Any]) -> None:
     found = both(query="tea", facets=["price", "pages"], facet_values=1, ranges={"price": {}}, status=400)
     assert "ranges" in found["error"]["message"]

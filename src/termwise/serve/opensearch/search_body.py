@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from termwise.attributes.dates import EARLIEST, LATEST, iso, to_datetime
+from termwise.display.safe_text import shown
 from termwise.engine.result_order import ID, POSITION, SCORE, written_key
 from termwise.explain.passages import SHORTEST
 from termwise.fast_dataclass import dataclass
@@ -215,7 +216,8 @@ def _after(
         raise UnsupportedError.of("search_after with the sort", SCORE, ["attributes", ID, f"{SCORE}, {ID}"])
     if not isinstance(values, list) or len(values) != len(sort):
         raise ServiceError(
-            "search_after is a list with a value of each sort key", facts=[("keys", ", ".join(sort))]
+            "search_after is a list with a value of each sort key",
+            facts=[("keys", ", ".join(sort)), ("given", shown(values)), ("expected", f"{len(sort)} values")],
         )
     if whole(given.get("from", 0), "from"):
         raise UnsupportedError.of("beside search_after, the key", "from")

@@ -797,7 +797,7 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"sort": "price", "search_after": [7, 8]}, "a value of each sort key"),
         ({"sort": "price", "search_after": 7}, "a value of each sort key"),
         ({"sort": "price", "search_after": ["dear"]}, "another type"),
-        ({"sort": "price", "search_after": [{"a": 1}]}, "after.0"),
+        ({"sort": "price", "search_after": [{"a": 1}]}, "another type"),
         ({"sort": "price", "search_after": [7], "from": 2}, "[from]"),
         ({"sort": {"_score": "asc"}}, "[asc]"),
         ({"sort": [{"_id": "up"}]}, "[up]"),
