@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from termwise.collection.file_collections import RecordFile
 from termwise.collection.lines import read_raw_lines
+from termwise.display.safe_text import lone_surrogate
+from termwise.errors import DataError
 from termwise.fast_dataclass import dataclass
 from termwise.storage.safe_read import is_folder
 
@@ -67,8 +69,16 @@ class MarkdownCollection(RecordFile):
     def _records(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
         parser = markdown_parser()
         number = 0
-        for file in markdown_files(self.path):
-            page = (file.relative_to(self.path) if is_folder(self.path) else Path(file.name)).as_posix()
+        top = self.path if is_folder(self.path) else self.path.parent
+        files = {file.relative_to(top).as_posix(): file for file in markdown_files(self.path)}
+        for page, file in files.items():
+            if lone_surrogate(page):
+                raise DataError(
+                    "the path of a Markdown file, of which identifiers are made, is not in UTF-8",
+                    facts=[("file", file)],
+                    fixes=["rename the file or its folder"],
+                )
+        for page, file in files.items():
             text = "".join(line for _, line in read_raw_lines(file)).replace("\r\n", "\n").lstrip("\ufeff")
             front = _FRONT_MATTER.match(text)
             title = _TITLE.search(front[1] or "") if front else None

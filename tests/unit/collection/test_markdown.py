@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import termwise
 from termwise.cli.main import run
 from termwise.collection import open_collection
-from termwise.errors import MalformedRecordError, MissingFileError
+from termwise.errors import DataError, MalformedRecordError, MissingFileError
 from termwise.search import Search
 
 INSTALL = """\
@@ -119,6 +120,17 @@ def test_the_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run(["add", index, str(folder)]) == 0
     assert run(["search", index, "coffee", "--json"]) == 0
     assert '"doc_id": "new.md#coffee"' in capsys.readouterr().out
+
+
+def test_a_name_that_is_not_in_utf8(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        (folder / os.fsdecode(b"z\xff.md")).write_text("# Pot\nIron.\n", encoding="utf-8")
+    except OSError:
+        pytest.skip("names of files are UTF-8 in this file system")
+    with pytest.raises(DataError, match="not in UTF-8"):
+        list(open_collection(folder).documents())
+    assert run(["index", str(folder), "--model", "bm25", "--out", str(tmp_path / "tw")]) == 3
+    assert "z\ufffd.md" in capsys.readouterr().err
 
 
 def test_bad_files(folder: Path, tmp_path: Path) -> None:
