@@ -137,7 +137,7 @@ async def body_of(request: Request, limits: BodyLimits, media_types: tuple[str, 
     except ClientDisconnect:
         raise ServiceError("the client left before the end of its request") from None
     data = b"".join(chunks)
-    if limits.values is not None and sum(map(data.count, _BEFORE_VALUES)) > limits.values:
+    if limits.values is not None and _has_more_values(data, limits.values):
         raise TooLargeError(
             "the body of the request has too many values",
             facts=[("most", limits.values)],
@@ -174,7 +174,24 @@ async def _decoded(request: Request) -> AsyncIterator[bytes]:
 
 
 _BEFORE_VALUES = b"{", b"[", b",", b"\n"
-"""Characters of JSON that values follow, also inside strings; lines are values of a request of several searches."""
+"""Characters of JSON that values follow; lines are values of a request of several searches."""
+
+
+def _has_more_values(data: bytes, most: int) -> bool:
+    r"""Return whether a JSON text, or the JSON texts in the lines of one, have more values than `most`.
+
+    Examples
+    --------
+    >>> [_has_more_values(data, 2) for data in (b'{"a": "1, 2, 3, 4"}', b'["a", "\\\\", "\\","]', b'"\n[1, 2]')]
+    [False, True, True]
+    """
+    if sum(map(data.count, _BEFORE_VALUES)) <= most:
+        return False
+    plain = data.replace(rb"\\", b"").replace(rb"\"", b"")
+    if plain.count(b'"') > 4 * most or plain.count(b"\n") > most:  # values and their keys have four quotes
+        return True
+    outside = b"\n".join(b"".join(line.split(b'"')[::2]) for line in plain.split(b"\n"))
+    return sum(map(outside.count, _BEFORE_VALUES)) > most
 
 
 def parsed_json(data: bytes) -> object:

@@ -25,7 +25,8 @@ class BodyLimits:
     size : int
         Bytes.
     values : int, optional
-        Values of its JSON, estimated by the brackets and commas: the more values, the longer other requests wait.
+        Values of its JSON, estimated by the brackets and commas outside strings: the more values, the longer other
+        requests wait.
     """
 
     size: int

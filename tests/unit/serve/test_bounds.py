@@ -138,13 +138,16 @@ def test_a_body_of_a_search_has_a_bound_of_values(shop: Path) -> None:
         assert (answer.status_code, answer.json()["error"]["facts"]) == (413, {"most": "10000"})
         lines = [{}, {"query": {"match": {"text": "tea"}}, "terms": list(range(200))}] * 60
         body = "".join(json.dumps(each) + "\n" for each in lines)
-        for content in (body, "\n" * 20_000):
+        for content in (body, "\n" * 20_000, '"\n' + body):
             answer = client.post(
                 "/shop/_msearch", content=content, headers={"content-type": "application/x-ndjson"}
             )
             assert answer.status_code == 413
         text = ", ".join("tea" for _ in range(20_000))  # a document may have any number of commas
         assert client.put("/v1/indexes/shop/documents/a", json={"text": text}).status_code == 201
+        answer = client.post("/v1/indexes/shop/search", json={"like_text": f'say "{text}" \\'})
+        assert answer.status_code == 400
+        assert "longer" in answer.json()["error"]["message"]
 
 
 def test_a_late_search_ends_early(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
