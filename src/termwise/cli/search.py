@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -88,6 +89,13 @@ def command(
             "identifier.",
         ),
     ] = None,
+    after: Annotated[
+        str | None,
+        option(
+            "--after JSON",
+            "With --sort: the results after these values, a list with one of each key, such as '[4.5, \"sencha\"]'.",
+        ),
+    ] = None,
     collapse: Collapse = None,
     collapse_size: CollapseSize = 1,
     facets: Annotated[
@@ -141,6 +149,7 @@ def command(
         min_relevance=min_relevance,
         syntax=syntax,
         sort=sort,
+        after=None if after is None else _values(after),
         collapse=collapse,
         collapse_size=collapse_size,
         facets=field_names(facets) or (),
@@ -198,6 +207,14 @@ def command(
         if not syntax:
             _note_syntax(query)
         _note_file(folder, query)
+
+
+def _values(text: str) -> Any:
+    """Return the values of ``--after``; of a text that is no JSON, the text, which the search refuses."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def print_ranking(
@@ -296,7 +313,7 @@ def _total(results: Results) -> int | None:
     if results.windows is not None:
         return None
     search, shown = results.search, len(results.ranking)
-    if 0 < shown < search.k and search.collapse is None:
+    if 0 < shown < search.k and search.collapse is None and search.after is None:
         return search.offset + shown
     return results.count()
 

@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import to_json
 
 from termwise.collection.fields import identifier
@@ -208,6 +209,13 @@ class IndexWeight(_Request):
     weight: float = Field(1.0, ge=-100, le=100)
 
 
+def _refuse_after(value: object) -> None:
+    if value is not None:
+        raise ValueError(
+            "a search of several indexes has pages by offset and k, with the depth of the last one"
+        )
+
+
 class FusedSearchRequest(SearchOptions):
     """A search in several indexes, whose results are fused into one ranking.
 
@@ -229,6 +237,7 @@ class FusedSearchRequest(SearchOptions):
     depth: int = Field(
         100, ge=1, description="Results of each index that are fused; `k` + `offset`, if that is more."
     )
+    after: Annotated[None, BeforeValidator(_refuse_after), SkipJsonSchema()] = None
 
 
 class ExplainRequest(_Request):

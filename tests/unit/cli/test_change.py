@@ -187,6 +187,22 @@ def test_a_field_of_the_text_is_no_attribute_and_the_error_says_how_to_make_it_o
     assert "build the index with --fields text --attributes price,stock,text" in error
 
 
+def test_pages_after_values(place, capsys):
+    search = ["search", "tw", "--sort", "price,_id", "--json"]
+
+    def page(*options):
+        assert run([*search, *options]) == 0
+        *hits, summary = map(json.loads, capsys.readouterr().out.splitlines())
+        return [hit["doc_id"] for hit in hits], summary["total"]
+
+    assert page("-k", "1") == (["b"], 3)
+    assert page("--after", '[3.0, "b"]') == (["a", "c"], 3)
+    assert page("--after", '[49.0, "c"]') == ([], 3)
+    for given in ("3", "b", "[", '[3, "b", 4]'):
+        assert "of each" in failure(capsys, [*search, "--after", given], 2)
+    assert "omit --after" in failure(capsys, ["search", "tw", "tea", "--after", "[3]"], 2)
+
+
 def test_merge(no_counts, place, capsys):
     assert run(["add", "tw", "next.jsonl"]) == 0
     capsys.readouterr()

@@ -319,7 +319,8 @@ def test_fused_results_of_examples_candidates_and_explanations(both: Callable[..
     assert set(_ids(only_green)) == {"sencha", "genmaicha", "book"}
     assert _ids(both(query="tea", sort="-_id", k=2)) == ["sencha", "pot"]
     assert "_id" in both(400, query="tea", sort="_doc")["error"]["fixes"][0]
-    assert "after" in both(400, query="tea", sort="_id", after=["pot"])["error"]["message"]
+    facts = both(400, query="tea", sort="_id", after=["pot"])["error"]["facts"]
+    assert (facts["field"], "offset and k" in facts["reason"]) == ("after", True)
 
 
 @pytest.mark.parametrize(
