@@ -53,6 +53,7 @@ from termwise.serve.requests import ExplainRequest, FacetsRequest, Identifier, N
 from termwise.serve.search import explain, facets, search
 from termwise.serve.service import Service
 from termwise.serve.settings import ServiceSettings
+from termwise.text.analyzer_by_attribute import languages_of
 
 logger = logging.getLogger("termwise.serve.mcp")
 
@@ -66,6 +67,15 @@ Search with the words that a relevant document would contain. If a search finds 
 for misspelt ones; did_you_mean in an answer has suggestions. Read a document with get before you quote it.
 A filter is a condition on attributes, such as: lang = "de" and price < 20 and tags in ("a", "b") and not archived.
 """
+
+
+_LANG: Any = Field(
+    None,
+    description=(
+        "Language of the query, one of those of the index: words match its documents only. By default, the query "
+        "is read in each language."
+    ),
+)
 
 
 class _Tool(BaseModel):
@@ -113,6 +123,7 @@ class _Search(_Tool):
         None, description="Attribute to sort by instead of the score; -price for descending."
     )
     fuzzy: bool = Field(False, description="Also search for words of similar spelling.")
+    lang: str | None = _LANG
     text: bool = Field(False, description="Return the whole text of each result, besides an excerpt.")
 
     def call(self, opened: OpenIndex, settings: ServiceSettings) -> Any:
@@ -142,6 +153,7 @@ class _Explain(_Tool):
 
     query: str = Field(description="The query of the search.")
     doc_id: Identifier = Field(description="Identifier of the document.")
+    lang: str | None = _LANG
 
     def call(self, opened: OpenIndex, settings: ServiceSettings) -> Any:
         request = ExplainRequest.model_validate({**self.fields(), "competitors": 0})  # with the rank
@@ -279,6 +291,8 @@ def _index_line(served: ServedIndex) -> str:
     searcher = served.searcher()
     attributes = ", ".join(f"{name} ({kind})" for name, kind in searcher.schema.items())
     texts = "" if searcher.index.stores_text else "; keeps no texts, so that similar needs a text"
+    languages = ", ".join(languages_of(searcher.analyzer))
+    texts += f"; languages: {languages}" if languages else ""
     return f"Index {served.name}: {searcher.index.documents} documents; attributes: {attributes or 'none'}{texts}"
 
 

@@ -280,6 +280,20 @@ def readings(analyzer: Analyzer, language: str | None = None) -> tuple[Analyzer,
     return tuple(map(analyzer.of_language, languages)) or (analyzer.of_language(OTHER),)
 
 
+def languages_of(analyzer: Analyzer) -> tuple[str, ...]:
+    """Return the languages of an analyzer that depends on an attribute, without `OTHER`; none for another analyzer.
+
+    Examples
+    --------
+    >>> from termwise.text import make_analyzer, make_analyzer_by_attribute
+    >>> both = make_analyzer_by_attribute("lang").limited_to(["de", "und"])
+    >>> languages_of(both), languages_of(make_analyzer("english"))
+    (('de',), ())
+    """
+    languages = analyzer.languages if isinstance(analyzer, AnalyzerByAttribute) else ()
+    return tuple(language for language in languages if language != OTHER)
+
+
 def language_of_token(token: str) -> str:
     """Return the language of a token.
 

@@ -61,6 +61,21 @@ def test_searches_and_changes(shop: Path) -> None:
         assert [hit["doc_id"] for hit in fused.json()["hits"]] == ["en2"]
 
 
+def test_the_page_has_a_choice_of_the_language(shop: Path) -> None:
+    with served([str(shop)], ServiceSettings(threads=2)) as client:
+
+        def page(address: str) -> str:
+            return client.get(address, headers={"accept": "text/html"}).text
+
+        both, english = page("/?q=gift"), page("/?q=gift&lang=en")
+        assert '<option value="">Any</option>\n<option>de</option>\n<option>en</option>' in both
+        assert ("id=de2" in both, "id=de2" in english, "id=en2" in english) == (True, False, True)
+        assert "<option selected>en</option>" in english
+        assert "id=en2&amp;q=gift&amp;lang=en" in english
+        assert "en:gift" in page("/indexes/shop/document?id=en2&q=gift&lang=en")
+        assert "<option selected>" not in page("/?q=gift&lang=xx")
+
+
 def test_opensearch_words_that_all_languages_keep_are_required(shop: Path) -> None:
     with served([str(shop)], ServiceSettings(threads=2)) as client:
         body = {"query": {"match": {"text": {"query": "the red jackets", "operator": "and"}}}}

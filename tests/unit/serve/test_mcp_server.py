@@ -115,6 +115,27 @@ def test_a_document_is_read_explained_and_compared(shop: Path) -> None:
     assert of_all["facets"] == {"tags": [{"value": "loose", "documents": 1}]}
 
 
+def test_the_language_of_a_query(tmp_path: Path) -> None:
+    texts = {"de": "Gift gegen Motten", "en": "a gift for the winter"}
+    documents = [termwise.Document(lang, text, {"lang": lang}) for lang, text in texts.items()]
+    termwise.build_index(documents, tmp_path / "tw", analyzer="by-attribute:lang", store_text=True)
+
+    async def use(client: Client) -> Any:
+        gift = {"query": "gift", "lang": "en"}
+        calls = [
+            ("search", gift),
+            ("explain", {**gift, "doc_id": "en"}),
+            ("explain", {"query": "gift", "doc_id": "en"}),
+        ]
+        return client.instructions, [(await client.call_tool(*call)).structured_content for call in calls]
+
+    instructions, (found, *explained) = _in_memory([str(tmp_path / "tw")], use)
+    assert "; languages: de, en" in instructions
+    assert [hit["doc_id"] for hit in found["hits"]] == ["en"]
+    terms = [[term["term"] for term in each["explanation"]["contributions"]] for each in explained]
+    assert terms == [["en:gift"], ["en:gift", "de:gift"]]
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [

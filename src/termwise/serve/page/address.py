@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from datetime import date, timedelta
@@ -37,6 +37,8 @@ class SearchAddress:
         Attribute to sort by, after - for descending order; empty for the order of the scores.
     fuzzy : bool
         Whether to add words of similar spelling.
+    lang : str
+        Language of the query; empty for each language of the index.
     any_relevance : bool
         Whether documents of any relevance are results, see `Search.min_relevance`.
     chosen : mapping of str to tuple of str
@@ -53,6 +55,7 @@ class SearchAddress:
     page: int = 1
     sort: str = ""
     fuzzy: bool = False
+    lang: str = ""
     any_relevance: bool = False
     chosen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bounds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -63,6 +66,11 @@ class SearchAddress:
         """Whether documents are listed without a query: all, or those that the filters allow."""
         asked = self.all_documents or self.chosen or self.bounds or self.sort
         return not (self.query or self.like) and bool(asked)
+
+    @property
+    def lang_of_query(self) -> str | None:
+        """Language of the words of the query; None for each language, and for a document as the query."""
+        return self.lang or None if self.query else None
 
     @classmethod
     def of(cls, given: QueryParams, default: str) -> SearchAddress:
@@ -88,6 +96,7 @@ class SearchAddress:
             page=_page(given.get("page") or "1"),
             sort=given.get("sort", ""),
             fuzzy=is_set(given, "fuzzy"),
+            lang=given.get("lang", ""),
             any_relevance=is_set(given, "any"),
             chosen={
                 name[len(CHOSEN) :]: tuple(dict.fromkeys(given.getlist(name)))
@@ -98,14 +107,15 @@ class SearchAddress:
             all_documents=is_set(given, "all"),
         )
 
-    def for_schema(self, schema: Schema) -> tuple[SearchAddress, list[str]]:
-        """Return the search without filters and order by attributes that an index lacks, and the names of these."""
+    def for_index(self, schema: Schema, languages: Sequence[str]) -> tuple[SearchAddress, list[str]]:
+        """Return the search without attributes and language that an index lacks, and the names of these attributes."""
         sorted_by = self.sort if self.sort in schema else self.sort.removeprefix("-")
         used = dict.fromkeys([*self.chosen, *self.bounds, *([sorted_by] if sorted_by else [])])
         unknown = [name for name in used if name not in schema]
         known = replace(
             self,
             sort="" if sorted_by in unknown else self.sort,
+            lang=self.lang if self.lang in languages else "",
             chosen={name: each for name, each in self.chosen.items() if name in schema},
             bounds={name: each for name, each in self.bounds.items() if name in schema},
             all_documents=self.all_documents or (self.lists and bool(unknown)),
@@ -157,7 +167,7 @@ class SearchAddress:
     def _parameters(self) -> list[tuple[str, str]]:
         pairs = [("index", self.index), ("q", self.query), ("like", self.like), ("sort", self.sort)]
         pairs += [("fuzzy", "1" if self.fuzzy else ""), ("all", "1" if self.all_documents else "")]
-        pairs += [("any", "1" if self.any_relevance else "")]
+        pairs += [("lang", self.lang), ("any", "1" if self.any_relevance else "")]
         pairs += [("page", str(self.page) if self.page > 1 else "")]
         pairs += [(CHOSEN + name, each) for name, values in self.chosen.items() for each in values]
         for name, (low, high) in self.bounds.items():

@@ -23,6 +23,7 @@ from termwise.serve.page.why import why_of
 from termwise.serve.requests import SearchRequest
 from termwise.serve.search import search
 from termwise.serve.settings import ServiceSettings
+from termwise.text.analyzer_by_attribute import languages_of
 
 RESULTS = 10
 """Results of a page."""
@@ -119,7 +120,8 @@ def unanswered_view(indexes: ServedIndexes, address: SearchAddress, error: Termw
 def _asked(searcher: Searcher, address: SearchAddress, choices: Sequence[str]) -> dict[str, Any]:
     """Return the values of the template for a search without its results."""
     schema = searcher.schema
-    address, left_out = address.for_schema(schema)
+    languages = languages_of(searcher.analyzer)
+    address, left_out = address.for_index(schema, languages)
     return {
         "address": address,
         "choices": choices,
@@ -138,6 +140,7 @@ def _asked(searcher: Searcher, address: SearchAddress, choices: Sequence[str]) -
         "removable": _removable(address, schema),
         "cleared": address.url(chosen={}, bounds={}, all_documents=address.lists),
         "orders": _orders(address, schema),
+        "languages": languages,
         "like_title": address.like,
         "like_url": SearchAddress(index=address.index).document_url(address.like),
     }
@@ -241,6 +244,7 @@ def _request(address: SearchAddress, searcher: Searcher, settings: ServiceSettin
         "filter": address.filter(schema),
         "sort": address.sort or None,
         "fuzzy": address.fuzzy and not address.like,
+        "lang": address.lang_of_query,
         "min_relevance": 0.0 if address.any_relevance else None,
         "facets": list(dict.fromkeys([*address.chosen, *counted]))[: settings.max_facets],
         "multi_select": True,

@@ -22,6 +22,7 @@ from termwise.serve.requests import ExplainRequest
 from termwise.serve.search import explanation_of
 from termwise.serve.settings import ServiceSettings
 from termwise.text import Analyzer
+from termwise.text.analyzer_by_attribute import languages_of
 from termwise.text.words_around import word_around
 
 HEAVIEST = 20
@@ -56,7 +57,7 @@ def document_view(
     """
     opened = served.current()
     searcher = opened.searcher
-    address, _ = address.for_schema(searcher.schema)
+    address, _ = address.for_index(searcher.schema, languages_of(searcher.analyzer))
     record = document_record(searcher, doc_id)
     text = record["text"]
     shown = (text or "")[:LONGEST_TEXT]
@@ -88,6 +89,7 @@ def document_view(
             "doc_id": doc_id,
             "competitors": 0,
             "fuzzy": address.fuzzy and not address.like,
+            "lang": address.lang_of_query,
         }
         explanation = explanation_of(opened, checked_model(asked, ExplainRequest), settings)
         values["why"], values["rank"] = why_of(explanation), explanation.rank
