@@ -28,7 +28,7 @@ import runpy
 from collections import Counter
 from pathlib import Path
 from random import Random
-from string import ascii_lowercase
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import pytest
@@ -105,6 +105,24 @@ def test_queries_of_a_shop(shop: Searcher, query: dict[str, Any]) -> None:
     if query["kind"] == "boosts" and len(shop.parts) > 1:
         pytest.skip("the weights of the boosts are in units of the scores of BM25")
     assert unmet(shop, query) == {}
+
+
+def test_codes_that_no_document_has_find_nothing(shop: Searcher) -> None:
+    """A mixture answers 6 % of 200 random codes, and 86 % if a part of a code counts as a word of the query."""
+    if len(shop.parts) < 2:
+        pytest.skip("BM25 finds documents by the parts of a code")
+    random = Random("codes of a shop")
+    letters = [random.choices(ascii_uppercase, k=3) for _ in range(200)]
+    codes = [f"{first}{second}-{random.randint(1000, 9999)}/{last}" for first, second, last in letters]
+    answered = sum(len(shop.search(Search(code, k=1)).ranking) for code in codes)
+    assert answered / len(codes) < 0.1
+    for query in ("AB-9999/Z", "RT-43999 QX-11111", '"LP-E6NH"'):
+        found = shop.search(Search(query))
+        assert (found.count(), len(found.ranking)) == (0, 0)
+        assert "only pieces are known" in found.reasons()[-1]
+        assert len(shop.search(Search(query, min_relevance=0)).ranking) == 10
+    assert shop.search(Search("AB-1200/X")).ranking.doc_ids[0] == "AB-1200/X"
+    assert len(shop.search(Search("sofa AB-9999/Z")).ranking) == 10  # words that documents have
 
 
 def test_random_letters_find_nothing(shop: Searcher) -> None:

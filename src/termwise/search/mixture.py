@@ -73,7 +73,7 @@ from termwise.search.mixture_folder import (
     is_part_name,
     part_index,
 )
-from termwise.search.part_weights import PartWeights, part_weights
+from termwise.search.part_weights import PartWeights, part_weights, without_codes
 from termwise.search.parts import Allowed, EncodedQuery, Floats, Ordinals, Part, PartEncoding
 from termwise.search.request import Search
 from termwise.search.single_index import SingleIndex
@@ -573,19 +573,26 @@ class MixtureMatches:
         """
         if self.search.min_relevance is not None:
             return self.search.min_relevance
-        if self.mixture.unrelated is None or (self.has_words and self.search.match is None):
+        if self.mixture.unrelated is None:
             return 0.0
+        if self.has_words and self.search.match is None and not any(map(str.isdigit, self.query.text)):
+            return 0.0  # the words of documents that have parts of a code only are not those of the query
         if self.words is None or len(self.ordinals()):
             return 0.0
         return LEAST_RELEVANCE if self._has_known_word() else LEAST_RELEVANCE_OF_PIECES
 
     def _has_known_word(self) -> bool:
-        """Return whether the vectors that give the relevance have a word of the query as a whole."""
+        """Return whether the vectors that give the relevance have a word of the query as a whole.
+
+        Parts of codes such as ``AB-1200/X`` do not count, even if they are words.
+        """
         place = self.mixture.meaning_part
         assert place is not None, "the relevance is known"
         meaning = self.query.parts[place]
         words = readings(self.mixture.words.encoder.analyzer)
-        return WordsInPieces(meaning.index, meaning.encoder.analyzer).has_word_of(self.query.text, words)
+        return WordsInPieces(meaning.index, meaning.encoder.analyzer).has_word_of(
+            without_codes(self.query.text), words
+        )
 
     @property
     def left_out_by_relevance(self) -> int:

@@ -140,6 +140,18 @@ def _has_shape(word: str) -> bool:
     return _SHAPE.fullmatch(word) is not None and sum(map(str.isalnum, word)) >= SHORTEST
 
 
+def without_codes(text: str) -> str:
+    """Return the words of a text that have not the form of an identifier.
+
+    Examples
+    --------
+    >>> without_codes("grey sofa AB-9999/Z, 2019"), without_codes('"RT-4400"')
+    ('grey sofa 2019', '')
+    """
+    words = (found[0] for found in _CANDIDATE.finditer(text.replace('"', " ")))
+    return " ".join(word for word in words if not _has_shape(word))
+
+
 def _identifiers(
     similar: SimilarTerms, text: str, added: Sequence[AddedTerm]
 ) -> tuple[tuple[str, ...], float]:
