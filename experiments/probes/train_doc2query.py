@@ -4,7 +4,8 @@
 
 The pairs are the output of ``shipped_models/prepare.py``, one JSONL file of ``{"query", "passage"}`` per source.
 Passages and queries have no prompt, as in castorini/doc2query-t5-base-msmarco. The pairs of all steps are drawn at
-random, at most ``--most`` per source. OUT/doc2query.json records the training.
+random, at most ``--most`` per source. ``--both`` also generates the passage of each pair from its query, which the
+document likelihood of QLM-T5 needs (``qlm-t5:OUT,likelihood=both``). OUT/doc2query.json records the training.
 """
 
 from __future__ import annotations
@@ -43,7 +44,11 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--learning-rate", type=float, default=3e-4)
     parser.add_argument("--length", type=int, default=192, help="maximum pieces of a passage")
-    parser.add_argument("--longest", type=int, default=64, help="maximum pieces of a query")
+    parser.add_argument("--longest", type=int, default=64, help="maximum pieces of the generated text")
+    parser.add_argument("--both", action="store_true", help="train passage from query, too")
+    parser.add_argument(
+        "--bfloat16", action="store_true", help="faster on processors with AVX-512 BF16 or AMX, and on GPUs"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--threads", type=int, default=2)
@@ -64,14 +69,18 @@ def train(given: argparse.Namespace, sources: Sequence[PairSource]) -> None:
     transformers.set_seed(given.seed)
     network = transformers.AutoModelForSeq2SeqLM.from_pretrained(given.base, dtype=torch.float32)
     tokenizer = transformers.AutoTokenizer.from_pretrained(given.base)
-    chosen = list(drawn(sources, given.batch * given.max_steps, given.most, given.seed))
+    wanted = given.batch * given.max_steps // (2 if given.both else 1)
+    chosen = list(drawn(sources, wanted, given.most, given.seed))
     record.say(f"{len(chosen):,} pairs of {len({name for name, _, _ in chosen})} sources")
+    directions = [(passage, query) for _, query, passage in chosen]
+    if given.both:
+        directions += [(query, passage) for _, query, passage in chosen]
     rows = [
         {
-            **tokenizer(passage, truncation=True, max_length=given.length),
-            "labels": tokenizer(query, truncation=True, max_length=given.longest)["input_ids"],
+            **tokenizer(condition, truncation=True, max_length=given.length),
+            "labels": tokenizer(target, truncation=True, max_length=given.longest)["input_ids"],
         }
-        for _, query, passage in chosen
+        for condition, target in directions
     ]
     training = given.out.with_name(given.out.name + ".training")
     trainer = transformers.Seq2SeqTrainer(
@@ -88,7 +97,7 @@ def train(given: argparse.Namespace, sources: Sequence[PairSource]) -> None:
             report_to="none",
             seed=given.seed,
             use_cpu=given.device == "cpu",
-            bf16=given.device == "cuda",
+            bf16=given.bfloat16 or given.device == "cuda",
             dataloader_pin_memory=given.device == "cuda",
             disable_tqdm=True,
         ),
@@ -128,7 +137,10 @@ def training_record(
     return {
         "settings": {
             name: getattr(given, name)
-            for name in ("max_steps", "batch", "learning_rate", "length", "longest", "most", "seed")
+            for name in (
+                *("max_steps", "batch", "learning_rate", "length", "longest", "both", "most", "seed"),
+                "bfloat16",
+            )
         },
         "base": given.base.resolve().name,
         "pairs": {name: names.count(name) for name in sorted(set(names))},

@@ -13,7 +13,7 @@ prompts               ``query``, and the first one of ``document``, ``passage`` 
 A folder without ``modules.json`` is a transformer whose outputs are averaged.
 
 The vocabulary of a WordPiece tokenizer is also that of queries. With any other tokenizer, queries have the word pieces
-of the shipped vocabulary.
+of the shipped vocabulary, unless the setting ``vocabulary`` of `LookupSettings` names a file.
 """
 
 from __future__ import annotations

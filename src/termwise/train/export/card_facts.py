@@ -207,8 +207,9 @@ def lookup_card_facts(out: Path, run: Mapping[str, Any], given: Mapping[str, Any
     )
     tokenizers = ""
     if manifest.document_tokenizer is not None:
+        pieces = run["settings"].get("vocabulary") or "uncased BERT"
         tokenizers = (
-            " Documents have the tokenizer of the document encoder, queries the word pieces of uncased BERT."
+            f" Documents have the tokenizer of the document encoder, queries the word pieces of {pieces}."
         )
     measured = "No text was held out."
     if run["cosine"] is not None:

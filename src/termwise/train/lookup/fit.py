@@ -42,7 +42,7 @@ from termwise.train.run_folder import RunFolder, check_sources
 from termwise.validation import check
 from termwise.vectors import TermVectors
 
-_MAY_CHANGE = ("cleaning", "centred", "ridge", "steps", "document_prompt", "held_out", "batch")
+_MAY_CHANGE = ("cleaning", "centred", "ridge", "steps", "document_prompt", "vocabulary", "held_out", "batch")
 """Settings that the vectors do not depend on, which may change when a run is resumed."""
 
 
@@ -114,6 +114,7 @@ def train_lookup(
         encoder,
         query_prompt=settings.query_prompt or encoder.query_prompt,
         document_prompt=settings.document_prompt or encoder.document_prompt,
+        analyzer=_query_analyzer(encoder, settings.vocabulary),
     )
     _check_length(encoder, settings)
     vocabulary = encoder.analyzer.vocabulary
@@ -173,7 +174,7 @@ def train_lookup(
         "fitted": table.texts,
         "residuals": [round(value, 6) for value in table.residuals],
         "cosine": None if table.cosine is None else round(table.cosine, 6),
-        "settings": asdict(settings),
+        "settings": asdict(replace(settings, vocabulary=Path(settings.vocabulary).name)),
     }
     say(f"writing the encoder to {out}: ONNX in float32 and int8, compared with torch")
     contents = EncoderContents(
@@ -195,6 +196,19 @@ def query_vocabulary(analyzer: WordPieceAnalyzer, cleaning: CleanMode) -> np.nda
     kept = clean_vocabulary(vocabulary, cleaning)
     kept[[*asdict(special_ids(vocabulary, LookupNetwork.kind)).values(), analyzer.unknown]] = False
     return kept
+
+
+def _query_analyzer(encoder: DenseEncoder, vocabulary: str) -> WordPieceAnalyzer:
+    """Return the tokenizer of queries: that of the encoder, or the word pieces of a file."""
+    if not vocabulary:
+        return encoder.analyzer
+    if not isinstance(encoder.tokenizer, DocumentTokenizer):
+        raise ParameterError(
+            "this encoder has word pieces, which are also those of the query table",
+            facts=[("encoder", encoder.folder), ("vocabulary", vocabulary)],
+            fixes=["leave out the setting vocabulary"],
+        )
+    return WordPieceAnalyzer.from_file(vocabulary)
 
 
 def _check_length(encoder: DenseEncoder, settings: LookupSettings) -> None:

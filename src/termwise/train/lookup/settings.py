@@ -32,6 +32,9 @@ class LookupSettings(TypedSettings):
     query_prompt, document_prompt : str
         Texts that the encoder reads before each text, and before each window of a document, in place of the prompts of
         its folder; empty for those.
+    vocabulary : str
+        File with the word pieces of the query table, see `WordPieceAnalyzer.from_file`, for an encoder whose own
+        tokenizer is not WordPiece; by default the shipped vocabulary, which is English.
     held_out : float
         Share of the texts that measure the table and are not used to fit it.
     batch : int
@@ -55,6 +58,7 @@ class LookupSettings(TypedSettings):
     steps: int = 8
     query_prompt: str = ""
     document_prompt: str = ""
+    vocabulary: str = ""
     held_out: float = 0.01
     batch: int = 64
     precision: Literal["float32", "bfloat16"] = "float32"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ import termwise  # noqa: E402
 from termwise import Document, build_index  # noqa: E402
 from termwise.cli.main import run  # noqa: E402
 from termwise.encode import EncoderFolder  # noqa: E402
-from termwise.errors import ForeignFolderError  # noqa: E402
+from termwise.errors import ForeignFolderError, MissingFileError, ParameterError  # noqa: E402
 from termwise.progress import Execution, silent  # noqa: E402
 from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.train import LookupSettings, train_lookup  # noqa: E402
@@ -105,6 +106,39 @@ def test_an_encoder_with_the_pieces_of_sentencepiece(unigram_teacher, texts, tmp
     searcher = termwise.open(tmp_path / "index")
     assert sorted(searcher.rank("wing").doc_ids) == ["a", "b"]
     assert searcher.index.manifest.encoder.network.document_tokenizer
+
+
+def test_an_encoder_of_several_languages_has_a_query_table_of_its_own_word_pieces(
+    unigram_teacher, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "wing", "flügel", "flugel", "##wing", "hear"]
+    (tmp_path / "several.txt").write_text("".join(f"{piece}\n" for piece in pieces))
+    words = ("Flügel", "wing", "file", "Flügel file", "wing hear")
+    (tmp_path / "texts.txt").write_text("".join(f"{word} number {i}\n" for i in range(20) for word in words))
+    settings = replace(SETTINGS, vocabulary="several.txt", query_prompt="query: ", held_out=0.0)
+    facts = train_lookup(["texts.txt"], "encoder", teacher=unigram_teacher, settings=settings)
+    assert facts["settings"]["vocabulary"] == "several.txt"
+    opened = EncoderFolder.open("encoder")
+    assert list(opened.vocabulary) == pieces
+    known = [piece for piece, row in zip(pieces, opened.term_vectors.known, strict=True) if row]
+    assert known == ["wing", "flugel", "hear"]  # accents are removed, as in uncased models
+    assert "queries the word pieces of several.txt" in Path("encoder/README.md").read_text()
+    build_index([Document("a", "der Flügel"), Document("b", "a file")], "index", model="encoder")
+    assert termwise.open("index").rank("flügel").doc_ids
+
+
+def test_the_vocabulary_of_an_encoder_with_word_pieces_is_not_replaced(teacher, texts, tmp_path):
+    settings = replace(SETTINGS, vocabulary=str(teacher / "vocab.txt"))
+    with pytest.raises(ParameterError, match="also those of the query table"):
+        train_lookup([texts], tmp_path / "encoder", teacher=teacher, settings=settings)
+    assert not (tmp_path / "encoder").exists()
+
+
+def test_a_missing_vocabulary_is_named(unigram_teacher, texts, tmp_path):
+    settings = replace(SETTINGS, vocabulary=str(tmp_path / "none.txt"))
+    with pytest.raises(MissingFileError, match=r"vocabulary cannot be read|does not exist"):
+        train_lookup([texts], tmp_path / "encoder", teacher=unigram_teacher, settings=settings)
 
 
 def test_a_run_is_resumed_with_its_own_tokenizer_only(made, byte_teacher, texts, tmp_path):
