@@ -73,8 +73,8 @@ MinRelevance = Annotated[
     option(
         "--min-relevance P",
         "Leave out results of a mixture that match by meaning only, unless they are nearer than the best results of "
-        "this share of unrelated queries.  [default: 0 if a document matches by words; or else 0.9, and 0.99 if no "
-        "word of the query is known as a whole]",
+        "this share of unrelated queries.  [default: 0 if a document matches by words; or else 0.9; none is near "
+        "enough if no word of the query is known as a whole, or all are codes]",
     ),
 ]
 Syntax = Annotated[

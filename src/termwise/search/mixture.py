@@ -569,15 +569,19 @@ class MixtureMatches:
     def least_relevance(self) -> float:
         """Least relevance of results that match by meaning only.
 
-        Without `Search.min_relevance`, it is above 0 only if no document matches by words.
+        Without `Search.min_relevance`, it is above 0 only if no document matches by words, or if the query has codes
+        only, of which vectors know nothing.
         """
         if self.search.min_relevance is not None:
             return self.search.min_relevance
-        if self.mixture.unrelated is None:
+        if self.mixture.unrelated is None or self.words is None:
             return 0.0
-        if self.has_words and self.search.match is None and not any(map(str.isdigit, self.query.text)):
+        has_codes = any(map(str.isdigit, self.query.text))
+        if has_codes and not without_codes(self.query.text):
+            return LEAST_RELEVANCE_OF_PIECES
+        if self.has_words and self.search.match is None and not has_codes:
             return 0.0  # the words of documents that have parts of a code only are not those of the query
-        if self.words is None or len(self.ordinals()):
+        if len(self.ordinals()):
             return 0.0
         return LEAST_RELEVANCE if self._has_known_word() else LEAST_RELEVANCE_OF_PIECES
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from termwise.display.safe_text import legible_line, listed
-from termwise.engine.unrelated_queries import LEAST_RELEVANCE
+from termwise.engine.unrelated_queries import LEAST_RELEVANCE_OF_PIECES
 from termwise.search.backend import Backend
 from termwise.search.parts import Part
 from termwise.search.request import Search
@@ -59,10 +59,11 @@ def reasons_for_none(results: Results, backend: Backend, search: Callable[[Searc
         lines = _reasons_of_query(results, backend)
     if results.left_out_by_relevance:
         least = results.least_relevance
-        line = f"no document is near enough in meaning: the relevance of all is below {least:g}"
-        if results.search.min_relevance is None and least > LEAST_RELEVANCE:
-            line += "; only pieces are known of the words"
-        lines.append(line)
+        lines.append(
+            "documents that are near in meaning are left out, because only pieces are known of the words"
+            if least == LEAST_RELEVANCE_OF_PIECES
+            else f"no document is near enough in meaning: the relevance of all is below {least:g}"
+        )
     return lines
 
 

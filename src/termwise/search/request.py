@@ -84,8 +84,8 @@ class Search:
     min_relevance : float, optional
         In a mixture, leave out results that match by meaning only and have a lower relevance: the share of unrelated
         queries whose best result is less near, from 0 to 1; see `termwise.engine.unrelated_queries`. By default 0 if
-        a document matches by words; or else 0.9, and 0.99 if the vectors know no word of the query as a whole, apart
-        from codes such as ``AB-1200/X``.
+        a document matches by words; or else 0.9; none is near enough if the vectors know no word of the query as
+        a whole. Codes such as ``AB-1200/X`` do not count as words, and for codes only, none is near enough.
     syntax : bool, optional
         Read operators in the query, see `termwise.search.query_syntax`.
     sort : str or sequence of str, optional

@@ -57,7 +57,7 @@ def test_nonsense_gets_none(mixture: Searcher, query: str) -> None:
     assert found.left_out_by_relevance == 5
     assert found.least_relevance == LEAST_RELEVANCE_OF_PIECES
     assert found.reasons()[-1] == (
-        "no document is near enough in meaning: the relevance of all is below 0.99; only pieces are known of the words"
+        "documents that are near in meaning are left out, because only pieces are known of the words"
     )
     every = mixture.search(Search(query, min_relevance=0))
     assert (len(every.ranking), every.count(), every.length(), every.reasons()) == (5, 0, 5, [])
@@ -73,11 +73,11 @@ def test_a_related_meaning_stays(mixture: Searcher) -> None:
     assert len(found.ranking) + found.left_out_by_relevance == 5
 
 
-def test_words_in_pieces_need_more_relevance(mixture: Searcher) -> None:
-    """The table has *espresso* in three pieces, and its best document a relevance between the two levels."""
+def test_words_in_pieces_have_no_results_by_meaning(mixture: Searcher) -> None:
+    """The table has *espresso* in three pieces, and its best document a relevance above the level of words."""
     (best, *_) = mixture.search(Search("espresso", min_relevance=0)).relevance()
     assert best is not None
-    assert LEAST_RELEVANCE <= best < LEAST_RELEVANCE_OF_PIECES
+    assert best >= LEAST_RELEVANCE
     assert mixture.search(Search("espresso")).ranking.doc_ids == ()
     least = {
         "espresso": LEAST_RELEVANCE_OF_PIECES,
@@ -250,7 +250,7 @@ def test_damaged_scores_are_refused(folder: Path, damage: dict[str, Any]) -> Non
 
 def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["search", str(folder), "asdkjhqwe"]) == 0
-    assert "no document is near enough in meaning" in capsys.readouterr().err
+    assert "because only pieces are known of the words" in capsys.readouterr().err
     assert run(["search", str(folder), "asdkjhqwe", "--min-relevance", "0", "--json"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["matches"] for line in lines[:5]] == ["meaning"] * 5
