@@ -73,7 +73,7 @@ from termwise.search.mixture_folder import (
     is_part_name,
     part_index,
 )
-from termwise.search.part_weights import PartWeights, part_weights, without_codes
+from termwise.search.part_weights import PartWeights, has_codes_only, part_weights, without_codes
 from termwise.search.parts import Allowed, EncodedQuery, Floats, Ordinals, Part, PartEncoding
 from termwise.search.request import Search
 from termwise.search.single_index import SingleIndex
@@ -576,10 +576,9 @@ class MixtureMatches:
             return self.search.min_relevance
         if self.mixture.unrelated is None or self.words is None:
             return 0.0
-        has_codes = any(map(str.isdigit, self.query.text))
-        if has_codes and not without_codes(self.query.text):
+        if has_codes_only(self.query.text):
             return LEAST_RELEVANCE_OF_PIECES
-        if self.has_words and self.search.match is None and not has_codes:
+        if self.has_words and self.search.match is None and not any(map(str.isdigit, self.query.text)):
             return 0.0  # the words of documents that have parts of a code only are not those of the query
         if len(self.ordinals()):
             return 0.0

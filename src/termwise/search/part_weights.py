@@ -59,6 +59,7 @@ MOST_WORDS = 32
 """Largest number of words of a query with identifiers."""
 
 _CANDIDATE = re.compile(r'"(?P<quoted>[^"]*\w[^"]*)"|(?P<word>[^\W_](?:[^\s"]*[^\W_])?)')
+_LETTERS = re.compile(r"[^\W\d_]{4}")
 _SHAPE = re.compile(rf"(?=.*\d)(?:.*[^\W\d_].*|\d+\W.*|\d{{{DIGITS},}})", re.DOTALL)
 
 
@@ -141,15 +142,20 @@ def _has_shape(word: str) -> bool:
 
 
 def without_codes(text: str) -> str:
-    """Return the words of a text that have not the form of an identifier.
+    """Return the words of a text that are no codes: they have not the form of an identifier, or four letters in a row.
 
     Examples
     --------
-    >>> without_codes("grey sofa AB-9999/Z, 2019"), without_codes('"RT-4400"')
-    ('grey sofa 2019', '')
+    >>> without_codes("grey sofa AB-9999/Z, 2019"), without_codes('"RT-4400"'), without_codes("covid-19")
+    ('grey sofa 2019', '', 'covid-19')
     """
     words = (found[0] for found in _CANDIDATE.finditer(text.replace('"', " ")))
-    return " ".join(word for word in words if not _has_shape(word))
+    return " ".join(word for word in words if not _has_shape(word) or _LETTERS.search(word))
+
+
+def has_codes_only(text: str) -> bool:
+    """Return whether a query consists of codes, see `without_codes`, of which a part says nothing."""
+    return any(map(str.isdigit, text)) and not without_codes(text)
 
 
 def _identifiers(

@@ -30,6 +30,7 @@ from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.models.count_query_encoder import CountQueryEncoder
+from termwise.search.part_weights import has_codes_only
 from termwise.search.parts import Allowed, EncodedQuery, Ordinals, Part, PartEncoding
 from termwise.search.request import Search
 from termwise.text import Analyzer
@@ -238,8 +239,11 @@ class SingleIndex:
         """Return the documents that match a query, among those that are allowed and not left out."""
         (part,), (vector,) = query.parts, query.vectors
         among = None if allowed is None else allowed[0]
-        if search.match is not None:
-            among = query.word_matches(0, search.match, left_out, among).as_allowed(self.index)
+        words = search.match
+        if words is None and vector.vector is None and search.weights is None and has_codes_only(query.text):
+            words = "any"  # a part of a code is no match
+        if words is not None:
+            among = query.word_matches(0, words, left_out, among).as_allowed(self.index)
         best = partial(first_stage, self.index, vector, left_out=left_out, allowed=among, search=part.search)
         level = None if vector.vector is not None else search.match or "any"
         return IndexMatches(self.index, query, left_out, among, best, level)

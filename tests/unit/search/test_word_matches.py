@@ -250,3 +250,31 @@ def test_a_synonym_of_a_phrase_counts_as_all_of_its_words(tmp_path: Path, line: 
     assert set(found.doc_ids) == {"a", "c"}
     found = searcher.search(Search("red tv set", match="all", relevance=relevance)).ranking
     assert found.doc_ids == ("c",)
+
+
+@pytest.mark.parametrize("model", ["bm25", "instant"])
+def test_a_query_of_codes_matches_them_as_a_whole_or_in_all_parts(tmp_path: Path, model: str) -> None:
+    texts = {
+        "joined": "sofa AB1200X",
+        "parts": "lamp AB-1200/X",
+        "other": "chair AB-1300/Y",
+        "covid": "covid mask",
+        "unit": "5 GHz",
+    }
+    made = build_index([Document(*each) for each in texts.items()], tmp_path / "index", model=model)
+
+    def found(query: str, **options: object) -> list[str]:
+        search = Search(query, min_relevance=None, **options)  # type: ignore[arg-type]
+        return sorted(made.search(search).ranking.doc_ids)
+
+    assert found("AB-1200/X") == ["joined", "parts"]
+    assert found("AB-1200/X AB-1300/Y") == ["joined", "other", "parts"]
+    assert found("AB-1299/X") == []
+    assert found("5GHz") == ["unit"]
+    assert found("ab-12", prefix=True) == ["joined", "parts"]
+    assert found("AB-1200/X", candidates=["other", "joined"]) == ["joined", "other"]
+    assert {"joined", "covid"} <= set(found("sofa covid-19"))
+    assert "covid" in found("covid-19")  # four letters in a row
+    if model == "bm25":
+        assert "other" in found("AB-1200/X", weights={"ab": 1.0})
+        assert made.rank("AB-1299/X").doc_ids == ()
