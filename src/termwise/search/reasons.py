@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from termwise.display.safe_text import legible_line, listed
 from termwise.engine.unrelated_queries import LEAST_RELEVANCE_OF_PIECES
 from termwise.search.backend import Backend
+from termwise.search.part_weights import has_codes_only
 from termwise.search.parts import Part
 from termwise.search.request import Search
 from termwise.search.single_index import SingleIndex
@@ -101,7 +102,7 @@ def _reasons_of_query(results: Results, backend: Backend) -> list[str]:
         lines.append(
             f"the analyzer {name} does not split Chinese, Japanese and Korean into words: index with the analyzer cjk"
         )
-    elif reasons and len(backend.parts) == 1 and first.is_exact:
+    elif reasons and len(backend.parts) == 1 and first.is_exact and not has_codes_only(text):
         lines.append(
             "the model of this index matches exact terms only; model1, tilde, tildev2, lookup and best also find "
             "related terms"

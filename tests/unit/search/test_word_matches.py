@@ -276,5 +276,6 @@ def test_a_query_of_codes_matches_them_as_a_whole_or_in_all_parts(tmp_path: Path
     assert {"joined", "covid"} <= set(found("sofa covid-19"))
     assert "covid" in found("covid-19")  # four letters in a row
     if model == "bm25":
+        assert made.search(Search("AB-1299/X")).reasons() == ["not in the index: AB-1299/X"]
         assert "other" in found("AB-1200/X", weights={"ab": 1.0})
         assert made.rank("AB-1299/X").doc_ids == ()
