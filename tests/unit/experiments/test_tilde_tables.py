@@ -416,7 +416,7 @@ def test_stored_vectors_rank_as_the_network_on_the_same_text(collections, encode
 def test_plans_name_their_parts(tmp_path):
     from tables import HERE
 
-    for name in ("table2", "table3", "figure2", "by_example", "trec_dl"):
+    for name in ("table2", "table3", "figure2", "by_example", "trec_dl", "trec_dl_networks"):
         plan = tomllib.loads((HERE / f"{name}.toml").read_text())
         assert plan["name"] == f"tilde_{name}"
         assert plan["datasets"]
