@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from termwise.collection.fields import ID_FIELDS
 from termwise.collection.file_collections import RecordFile
+from termwise.collection.front_matter import read_front_matter
 from termwise.collection.lines import read_raw_lines
 from termwise.display.safe_text import lone_surrogate
 from termwise.errors import DataError
@@ -28,8 +30,7 @@ BETWEEN = " › "
 """Sign between the headings of a title."""
 
 _SLUG = re.compile(r"[^\w\- ]")
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)?(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_TITLE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
+_RESERVED = frozenset((*ID_FIELDS, "title", "text", "page"))
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,9 @@ class MarkdownCollection(RecordFile):
     """Markdown file, or the Markdown files of a folder and its folders, in the order of their paths.
 
     A record has an identifier such as ``guide/install.md#from-source``, the fields `title` and `text`, and the path of
-    the `page`. A section without a text is no record. Files and folders whose names begin with a dot are left out.
+    the `page`. The front matter of a page has further fields of its sections, see `termwise.collection.front_matter`;
+    names of identifiers are left out. A section without a text is no record. Files and folders whose names begin with
+    a dot are left out.
     """
 
     unit = "section"
@@ -80,10 +83,10 @@ class MarkdownCollection(RecordFile):
                 )
         for page, file in files.items():
             text = "".join(line for _, line in read_raw_lines(file)).replace("\r\n", "\n").lstrip("\ufeff")
-            front = _FRONT_MATTER.match(text)
-            title = _TITLE.search(front[1] or "") if front else None
-            tokens = parser.parse(text[front.end() :] if front else text)
-            for section in sections(tokens, title[1].strip("\"'") if title else ""):
+            front, text = read_front_matter(file, text)
+            title = front.get("title")
+            others = {name: value for name, value in front.items() if name not in _RESERVED}
+            for section in sections(parser.parse(text), title if isinstance(title, str) else ""):
                 if section.text.strip():
                     number += 1
                     yield (
@@ -93,6 +96,7 @@ class MarkdownCollection(RecordFile):
                             "title": BETWEEN.join(dict.fromkeys(section.headings)),
                             "text": section.text,
                             "page": page,
+                            **others,
                         },
                     )
 

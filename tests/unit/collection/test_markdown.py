@@ -10,6 +10,7 @@ import pytest
 import termwise
 from termwise.cli.main import run
 from termwise.collection import open_collection
+from termwise.collection.front_matter import read_front_matter
 from termwise.errors import DataError, MalformedRecordError, MissingFileError
 from termwise.search import Search
 
@@ -115,7 +116,7 @@ def test_a_folder_is_indexed(folder: Path, tmp_path: Path, model: str) -> None:
 def test_the_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     index = str(tmp_path / "i")
     assert run(["index", str(folder), "--model", "bm25", "--out", index]) == 0
-    assert "indexed: title, text; attributes: page" in capsys.readouterr().err
+    assert "indexed: title, text; attributes: page, tags" in capsys.readouterr().err
     (folder / "new.md").write_text("# Coffee\nBlack coffee.\n")
     assert run(["add", index, str(folder)]) == 0
     assert run(["search", index, "coffee", "--json"]) == 0
@@ -141,3 +142,96 @@ def test_bad_files(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "other" / "a.txt").write_text("x")
     with pytest.raises(MissingFileError, match="BEIR"):
         open_collection(tmp_path / "other")
+
+
+def fields_of(*lines: str) -> dict[str, object]:
+    fields, page = read_front_matter(Path("a.md"), "\n".join(["---", *lines, "---", "# Tea"]))
+    assert page == "# Tea"
+    return fields
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("k: en", "en"),
+        ("k:   en \t # English", "en"),
+        ("k: no", "no"),
+        ("k: TRUE", True),
+        ("k: 7", 7),
+        ("k: -7.5", -7.5),
+        ("k: 007", "007"),
+        ("k: '7'", "7"),
+        ('k: "a \\"b\\" # c"  # d', 'a "b" # c'),
+        ("k: 'it''s'", "it's"),
+        ("k: a: b", "a: b"),
+        ("k: https://x.org/#y", "https://x.org/#y"),
+        ("k: 2026-01-02", "2026-01-02"),
+        ("k: [a, 'b, c', \"d\", 7, ]  # e", ["a", "b, c", "d", "7"]),
+        ("k: []", []),
+        ("k:\n  - a\n  # b\n\n  - 'c: d'", ["a", "c: d"]),
+        ("k: # c\n- a\n- 7", ["a", "7"]),
+        ("'k': a", "a"),
+        ("# c\n\nk: a", "a"),
+    ],
+)
+def test_simple_values_of_front_matter(line: str, value: object) -> None:
+    found = fields_of(line, "z: 1")
+    assert found == {"k": value, "z": 1}
+    assert type(found["k"]) is type(value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "k:",
+        "k: ~",
+        "k: null",
+        "k: {a: b}",
+        "k: [[a], b]",
+        "k: [{a: b}]",
+        "k:\n  a: b",
+        "k:\n  - a: b\n  - c",
+        "k:\n  - 'a': b",
+        "k:\n  - [a]",
+        "k: |\n  a\n  b",
+        "k: [a,\n  b\n]",
+        "k: a\n  b",
+        "k: *a",
+    ],
+)
+def test_other_values_are_left_out(line: str) -> None:
+    assert fields_of(line, "z: 1") == {"z": 1}
+
+
+@pytest.mark.parametrize("line", ["no key", "k: [a, b", "k: 'a", 'k: "a" b', "k: {a", "a: 1", ": 1", "'k: 1"])
+def test_front_matter_that_is_not_valid(tmp_path: Path, line: str) -> None:
+    (tmp_path / "a.md").write_text(f"---\na: 1\n# c\n{line}\n---\n# Tea\nGreen.\n")
+    with pytest.raises(MalformedRecordError, match="front matter") as caught:
+        list(open_collection(tmp_path).documents())
+    facts = dict(caught.value.facts)
+    assert (facts["file"], facts["line"], facts["seen"]) == (tmp_path / "a.md", 4, line)
+
+
+@pytest.mark.parametrize(
+    "page", ["---\nOnce upon\na: 1\n---\n", "---\na: 1\n", "\n---\na: 1\n---\n", "a: 1\n"]
+)
+def test_a_page_without_front_matter(page: str) -> None:
+    assert read_front_matter(Path("a.md"), page) == ({}, page)
+
+
+def test_fields_of_front_matter_belong_to_each_section(tmp_path: Path) -> None:
+    front = "title: 1984\nlang: de\ndate: 2026-01-02\nrank: 2\ntags: [a, b]\n_id: x\nid: y\ntext: z\npage: q"
+    (tmp_path / "a.md").write_text(f"---\n{front}\n---\n# Tee\nGrüner Tee.\n## Kaffee\nDie Bohnen.\n")
+    (tmp_path / "b.md").write_text("---\nlang: en\n---\n# Tea\nGreen tea.\n")
+    first, second, other = open_collection(tmp_path, attributes="all").documents()
+    kept = {"page": "a.md", "lang": "de", "date": "2026-01-02", "rank": 2, "tags": ("a", "b")}
+    assert (first.doc_id, first.text, first.attributes) == ("a.md#tee", "1984 › Tee\nGrüner Tee.", kept)
+    assert (second.doc_id, second.attributes) == ("a.md#kaffee", kept)
+    assert other.attributes == {"page": "b.md", "lang": "en"}
+
+    assert run(["index", str(tmp_path), "--analyzer-by", "lang", "--out", str(tmp_path / "i")]) == 0
+    index = termwise.open(tmp_path / "i")
+    assert dict(index.schema) == {
+        "date": "date", "lang": "keyword", "page": "keyword", "rank": "integer", "tags": "keywords",
+    }  # fmt: skip
+    assert index.rank("Bohne").doc_ids == ("a.md#kaffee",)
