@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -37,6 +38,11 @@ _CHOOSE = Fix.use("leave the field out: name the attributes to keep, {}", attrib
 
 STRAY_SHARE = 0.1
 """Largest share of the values of a column of numbers or dates that a note calls mistakes."""
+
+_DECIMAL_COMMA = re.compile(r"-?([0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+),([0-9]+)")
+"""Number with a decimal comma. 1,234 may also be a whole number in English notation."""
+
+_DIGITS = re.compile(r"-?[0-9][0-9.,]*")
 
 _NOUNS: dict[FieldType, str] = {
     "boolean": "true or false",
@@ -354,6 +360,8 @@ class SchemaInference:
             self._known.stored(attributes, record=record)
         for name, value in attributes.items():
             if type(value) is str and (name, untyped) in self._settled:
+                if self._strays[name].commas and not is_marker(value):
+                    self._strays[name].add(value, origin or Origin(Path(), "record", self._records))
                 continue  # any string fits, and tells nothing new
             if name in self._known or is_missing(value, untyped=untyped):
                 continue
@@ -430,6 +438,12 @@ class SchemaInference:
             if markers is not None and kind not in TEXT_TYPES:
                 count = f"{markers.misfits:,} value{'s are' if markers.misfits > 1 else ' is'}"
                 notes.append(f"{name}: {count} read as missing, first {markers.first}")
+            elif strays is not None and strays.comma and kind in TEXT_TYPES:
+                count = "1 value has" if strays.commas == 1 else f"{strays.commas:,} values have"
+                notes.append(
+                    f"{name} is text: {count} a decimal comma, such as {strays.comma}; to compare them as numbers, "
+                    f"write {strays.comma.replace('.', '').replace(',', '.')}, in JSON without quotes"
+                )
             elif strays is not None and strays.misfits and strays.few:
                 one = strays.misfits == 1
                 notes.append(
@@ -468,6 +482,9 @@ class _Strays:
         self.total = 0
         self.misfits = 0
         self.first = ""
+        self.commas = 0
+        self._comma = ""
+        self._others = 0
         self._kinds: dict[FieldType, int] = {}
 
     def copy(self) -> _Strays:
@@ -479,6 +496,12 @@ class _Strays:
         self.total += 1
         self.misfits += 1
         self.first = self.first or f"{shown(value)} in {here.unit} {here.number:,}"
+        if not isinstance(value, str) or not _DIGITS.fullmatch(value):
+            self._others += 1
+        elif number := _DECIMAL_COMMA.fullmatch(value):
+            self.commas += 1
+            if "." in number[1] or len(number[2]) != 3:
+                self._comma = self._comma or value
 
     def count(self, types: tuple[FieldType, ...], value: AttributeValue, here: Origin) -> None:
         if types[0] in TEXT_TYPES:
@@ -491,6 +514,11 @@ class _Strays:
     def few(self) -> bool:
         """Whether the others are so few that they look like mistakes."""
         return self.total > self.misfits and (self.misfits == 1 or self.misfits <= self.total * STRAY_SHARE)
+
+    @property
+    def comma(self) -> str:
+        """A number with a decimal comma; empty if there is none, or if many other values are no numbers."""
+        return self._comma if self._others <= self.total * STRAY_SHARE else ""
 
     @property
     def hopeless(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated
 from termwise.cli.index_notes import (
     collection_with_header_note,
     note_merge_error,
-    note_unknown_fields,
+    note_other_fields,
     once_free,
 )
 from termwise.cli.options import (
@@ -94,7 +94,7 @@ def command(
         )
         if isinstance(documents, RecordFile | FolderCollection):
             decided = documents.decided()
-            note_unknown_fields(decided, names, folder, writer.schema)
+            note_other_fields(decided, names, folder, writer.schema)
             documents = decided.for_index(names, writer.schema)
         added = writer.add(documents.documents())
         new = [f"{name} ({kind})" for name, kind in writer.schema.items() if name not in (schema or ())]

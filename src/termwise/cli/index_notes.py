@@ -174,14 +174,19 @@ def note_ignored_vectors(source: str) -> None:
         note_line(f'{source}: the field "vector" is ignored; --model vectors uses its weights')
 
 
-def note_unknown_fields(
+def note_other_fields(
     documents: RecordFile | FolderCollection, fields: FieldChoice, folder: Path, schema: Container[str]
 ) -> None:
-    """Report on stderr the fields of the first records of decided documents that an index cannot take."""
+    """Report on stderr the fields of the first records of decided documents that are not those of an index.
+
+    These are texts of the index that they lack, and fields that it cannot take.
+    """
     from termwise.collection.fields import BODY_FIELDS
 
     assert documents.tally is not None, "decided documents"
     roles = documents.tally.roles
+    if lacking := [name for name in fields or () if name not in roles.texts]:
+        note_line(f"{documents.name}: the first records lack these texts of {folder}: {', '.join(lacking)}")
     texts = [name for name in roles.texts if name not in (fields or ("title", *BODY_FIELDS))]
     others = [name for name in (*texts, *roles.neither) if name not in schema]
     if others:

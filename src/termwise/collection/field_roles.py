@@ -210,9 +210,9 @@ def choices(roles: FieldRoles, attributes: AttributeNames) -> dict[str, Any]:
 def for_index(roles: FieldRoles, fields: TextNames, schema: Schema) -> dict[str, Any]:
     """Return the fields of a collection whose documents are added to an index with these texts and attributes.
 
-    New attributes are those that the roles have. All records may lack one of the texts, unless these have weights.
+    New attributes are those that the roles have. All records may lack one of the texts.
     """
-    roles = replace(roles, fields=fields, decided=not isinstance(fields, Mapping))
+    roles = replace(roles, fields=fields, decided=True)
     return {"fields": fields, "attributes": schema, "tally": FieldTally(roles)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from termwise.attributes import Attributes, Schema
+from termwise.attributes.schema import SchemaInference
 from termwise.errors import (
     DataError,
     MalformedRecordError,
@@ -248,3 +250,43 @@ def test_attributes_are_values() -> None:
     assert pickle.loads(pickle.dumps(Document("d", "t", one))) == Document("d", "t", same)
     with pytest.raises(TypeError):
         one["a"] = 2  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        (["3,50"], "1 value has a decimal comma, such as 3,50; to compare them as numbers, write 3.50, "),
+        (["1.234,00", "3,50"] * 9, "18 values have a decimal comma, such as 1.234,00; .* write 1234.00, "),
+        (["1,250", "-0,5", "12", "-", "1.000"] * 9, "18 values have a decimal comma, such as -0,5; "),
+        (["3,50"] * 9 + ["on request"], "9 values have a decimal comma, such as 3,50; "),
+        ([3.5] * 30 + ["3,50"] * 2, "2 values have a decimal comma, such as 3,50; "),
+    ],
+)
+@pytest.mark.parametrize("untyped", [False, True])
+def test_decimal_commas_are_noted(values: list[Any], note: str, untyped: bool) -> None:
+    inference = SchemaInference(lenient=True)
+    for value in values:
+        inference.add(Attributes({"price": str(value) if untyped else value}, untyped=untyped))
+    (found,) = inference.notes()
+    assert re.match(f"price is text: {note}", found)
+    assert found.endswith("in JSON without quotes")
+    assert inference.schema()["price"] == "keyword"
+    assert inference.copy().notes() == [found]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["1,250", "12,000"] * 9,
+        ["3,50", "red"] * 9,
+        ["3,50 m"] * 9,
+        ["red"] * 9 + ["3,50"],
+        ["1,5,7"] * 9,
+        ["7,"] * 9,
+    ],
+)
+def test_other_commas_are_not_noted(values: list[str]) -> None:
+    inference = SchemaInference(lenient=True)
+    for value in values:
+        inference.add({"price": value})
+    assert inference.notes() == []

@@ -91,17 +91,25 @@ def test_errors(capsys: pytest.CaptureFixture[str], command: list[str], named: s
     assert not Path("n").exists()
 
 
-def test_documents_without_the_fields_are_not_added(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+@pytest.mark.parametrize("fields", ["title^3,text", "title,text"])
+def test_documents_may_lack_some_of_the_fields_but_not_all(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, fields: str
 ) -> None:
-    assert run(["index", "docs.jsonl", "--model", "bm25", "--fields", "title^3,text", "--out", "i.tw"]) == 0
-    write(tmp_path / "bodies.jsonl", [{"_id": "d", "name": "Moon", "text": "the moon"}])
-    assert run(["add", "i.tw", "bodies.jsonl"]) in (2, 3)
-    assert "title" in capsys.readouterr().err
+    assert run(["index", "docs.jsonl", "--model", "bm25", "--fields", fields, "--out", "i.tw"]) == 0
+    capsys.readouterr()
+    write(tmp_path / "names.jsonl", [{"_id": "d", "name": "Moon"}])
+    assert run(["add", "i.tw", "names.jsonl"]) == 3
+    assert "a text: title or one of text" in capsys.readouterr().err
+    write(tmp_path / "bodies.jsonl", [{"_id": "d", "text": "the moon rises"}])
+    assert run(["add", "i.tw", "bodies.jsonl"]) == 0
+    assert capsys.readouterr().err == "bodies: the first records lack these texts of i.tw: title\n"
+    assert run(["add", "i.tw", "docs.jsonl"]) == 0
+    assert "lack" not in capsys.readouterr().err
+    assert termwise.open("i.tw").rank("rises").doc_ids == ("d",)
     assert run(["add", "i.tw", "docs.jsonl", "--fields", "title"]) == 2
     assert "keeps the fields of its build" in capsys.readouterr().err
     assert run(["inspect", "i.tw", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["documents"] == 3
+    assert json.loads(capsys.readouterr().out)["documents"] == 4
 
 
 def test_chosen_fields_are_those_of_documents_that_are_added(
