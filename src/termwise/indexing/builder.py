@@ -338,10 +338,16 @@ def _build_mixture(
             scales={part.name: part.scale for part in recipe.parts},
         )
         texts = (document.text for document in open_documents(repeatable, fields)[0])
-        if (language := foreign_language(texts)) is not None:
+        if (found := foreign_language(texts)) is not None:
+            language, share = found
+            which = (
+                f"the texts look like {language}"
+                if share == 1
+                else f"at least {share:.0%} of the texts look like another language than English, most like {language}"
+            )
             options.say(
-                f"the texts look like {language}: they match by their words, but the vectors of {name} are those of an "
-                "English encoder, and help little"
+                f"{which}: they match by their words, but the vectors of {name} are those of an English encoder, and "
+                "help little"
             )
         return searcher
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ SENTENCES = {
 
 @pytest.mark.parametrize("language", SENTENCES)
 def test_other_languages(language: str) -> None:
-    assert foreign_language([SENTENCES[language]] * 3) == language
+    assert foreign_language([SENTENCES[language]] * 3) == (language, 1)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_english_and_unknown(texts: list[str]) -> None:
     "text", ["Собака и кошка в саду", "東京で美味しいラーメンを食べました", "الكلب في الحديقة"]
 )
 def test_other_scripts(text: str) -> None:
-    assert foreign_language([text, "AB-1200"]) == "a language in another script"
+    assert foreign_language([text, "AB-1200"]) == ("a language in another script", 1)
 
 
 def test_the_shares_of_stop_words_decide() -> None:
@@ -53,11 +54,57 @@ def test_the_shares_of_stop_words_decide() -> None:
         return [" ".join(["haus"] * haus + list(stop_words))]
 
     assert (LEAST_SHARE, DIFFERENT, TIMES) == (0.08, 3, 2)
-    assert foreign_language(text(34, "und", "die", "der")) == "German"  # 3 of 37: .081
+    assert foreign_language(text(34, "und", "die", "der")) == ("German", 1)  # 3 of 37: .081
     assert foreign_language(text(35, "und", "die", "der")) is None  # 3 of 38: .079
-    assert foreign_language(text(10, "und", "und", "der")) is None  # two different ones
-    assert foreign_language(text(10, "und", "die", "der", "ist", "the", "with")) == "German"  # 4 and 2
+    assert foreign_language(text(3, "und") + text(3, "der")) is None  # two different ones, in two texts
+    assert foreign_language(text(3, "und") + text(3, "der") + text(3, "die")) == ("German", 1)
+    assert foreign_language(text(10, "und", "die", "der", "ist", "the", "with")) == ("German", 1)  # 4 and 2
     assert foreign_language(text(10, "und", "die", "der", "the", "with")) is None  # 3 and 2
+
+
+ENGLISH = "The dog and the cat are in the garden of the house, and they sleep."
+
+
+@pytest.mark.parametrize(
+    ("others", "english", "share"),
+    [([SENTENCES["German"]], 4, 0.2), ([SENTENCES["German"]], 5, None), ([*SENTENCES.values()], 20, 6 / 26)],
+)
+def test_a_fifth_of_the_texts_is_a_part(others: list[str], english: int, share: float | None) -> None:
+    found = foreign_language([ENGLISH] * english + others)
+    assert found == (None if share is None else ("German", share))
+    assert foreign_language([*others[:1], *[ENGLISH] * 4, *["AB-1200/X"] * 2]) is None
+
+
+def test_a_part_in_another_script() -> None:
+    assert foreign_language([ENGLISH, ENGLISH, "東京で美味しい"]) == ("a language in another script", 1 / 3)
+
+
+def test_a_text_of_the_part_has_two_stop_words() -> None:
+    assert foreign_language([ENGLISH] * 3 + ["Haus mit Hof"] * 9) is None
+    assert foreign_language([ENGLISH] * 3 + ["Haus mit einer Tür"]) == ("German", 0.25)
+
+
+def test_the_products_of_a_shop() -> None:
+    path = Path(__file__).parents[3] / "docs" / "examples" / "make_shop.py"
+    products, _ = runpy.run_path(str(path))["shop"]()
+    found = foreign_language(f"{each['title']}\n{each['description']}" for each in products)
+    assert found is not None
+    assert found[0] == "German"
+    assert 0.4 < found[1] < 0.5  # half of them are German or French
+    english = [each for each in products if each["lang"] == "en"]
+    for fields in (["title"], ["title", "description"], ["title", "brand", "sku"]):
+        assert foreign_language(" ".join(str(each[name]) for name in fields) for each in english) is None
+
+
+@pytest.mark.parametrize("foreign", [0, 2])
+def test_a_mixture_says_which_part(tmp_path: Path, foreign: int) -> None:
+    said: list[str] = []
+    texts = [SENTENCES["German"]] * foreign + [ENGLISH] * 3
+    documents = [Document(str(number), text) for number, text in enumerate(texts)]
+    termwise.build_index(documents, tmp_path / "i", model="instant", options=BuildOptions(say=said.append))
+    beginning = "at least 40% of the texts look like another language than English, most like German: "
+    assert sum(line.startswith(beginning) for line in said) == (foreign > 0)
+    assert sum("English encoder" in line for line in said) == (foreign > 0)
 
 
 @pytest.mark.parametrize(("language", "notes"), [("German", 1), (None, 0)])
