@@ -69,6 +69,7 @@ _CALLS = {
     "Expansion": "--expand-with {} --expansion-terms {}",
     "QueryScales.of": "--queries FILE --index DIR",
     "Schema.read": "--schema {}",
+    "make_analyzer_by_attribute": "--analyzer-by {} --detect-language",
 }
 """Options for an argument whose value is a call."""
 

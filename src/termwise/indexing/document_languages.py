@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import final
 
 from termwise.display.safe_text import shown
-from termwise.errors import ParameterError
-from termwise.fixes import Code, Fix
+from termwise.errors import ParameterError, near_names
+from termwise.fixes import Call, Code, Fix
 from termwise.records import Document
 from termwise.text.analyzer_by_attribute import OTHER, AnalyzerByAttribute
 
@@ -38,6 +38,7 @@ class DocumentLanguages:
         self._analyzer = analyzer
         self._documents = 0
         self._unknown: Counter[str | None] = Counter()
+        self._others: set[str] = set()
 
     def of(self, documents: Iterable[Document]) -> Iterator[Document]:
         """Yield documents, with languages if they are detected.
@@ -52,18 +53,25 @@ class DocumentLanguages:
             document = self._analyzer.with_language(document)
             if self._analyzer.language(document.attributes) == OTHER:
                 self._unknown[document.attributes.get(name)] += 1  # type: ignore[index]
+            if self._unknown[None] > self._documents:
+                self._others.update(document.attributes)
             self._documents += 1
             yield document
         if self._documents and self._unknown[None] == self._documents:
+            near = near_names(name, self._others)
             raise ParameterError(
                 "no document has the attribute that decides about its analyzer",
-                facts=[("attribute", name), ("documents", self._documents)],
+                facts=[
+                    ("attribute", name),
+                    ("documents", self._documents),
+                    ("their attributes", ", ".join(sorted(self._others)) or "none"),
+                ],
                 fixes=[
-                    Fix.sentence(
-                        "keep the field as an attribute: {}", Fix.use(attributes=Code(f'["{name}"]'))
-                    ),
-                    Fix.python(
-                        'analyzer=make_analyzer_by_attribute("lang", detect=True)', "detect languages: {}"
+                    *([f"did you mean {' or '.join(near)}?"] if near else []),
+                    Fix.use("keep the field as an attribute: {}", attributes=[name]),
+                    Fix.use(
+                        "detect languages: {}",
+                        analyzer=Call.of("make_analyzer_by_attribute", name, detect=True),
                     ),
                     Fix.use("choose one analyzer for all documents: {}", analyzer=Code("NAME")),
                 ],

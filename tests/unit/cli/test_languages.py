@@ -60,7 +60,16 @@ def test_wrong_options(capsys):
     assert run([*index, "--analyzer-by", "lang:de"]) == 2
     assert "has another form" in capsys.readouterr().err
     assert run([*index, "--analyzer-by", "language"]) == 2
-    assert "no document has the attribute" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "no document has the attribute" in error
+    for line in (
+        "their attributes  lang",
+        "did you mean lang?",
+        "keep the field as an attribute: --attributes language",
+        "detect languages: --analyzer-by language --detect-language",
+        "choose one analyzer for all documents: --analyzer NAME",
+    ):
+        assert line in error
     assert run([*index, "--analyzer-by", "lang", "--model", "jm"]) == 2
     assert "statistics of each language" in capsys.readouterr().err
     assert run([*index, "--analyzer", "english", "--model", "bm25"]) == 0
