@@ -34,6 +34,7 @@ from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.wordpiece import WordPieceAnalyzer
 from termwise.text.words_with_parts import (
     COMPOUND,
+    DECIMAL_COMMA,
     INVISIBLE,
     JOINT,
     NUMBER_FIRST,
@@ -335,7 +336,10 @@ def _step(analyzer: Analyzer, name: str, snowball: bool) -> list[dict[str, Any]]
         return _one_width()
     if name == "joined":
         without_points = {"first": [[0, r"\.", ""]]}
-        return [{"first": [[0, JOINT.pattern, ""]]}, {"unless": NUMBER_FIRST, "steps": [without_points]}]
+        decimal_points, joints = (
+            {"first": [[0, each.pattern, to]]} for each, to in ((DECIMAL_COMMA, "."), (JOINT, ""))
+        )
+        return [decimal_points, joints, {"unless": NUMBER_FIRST, "steps": [without_points]}]
     if name == "folded":
         return [
             {"first": [[0, f"[{INVISIBLE}]+", ""]]},

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from types import MappingProxyType
 
-from termwise.text.words_with_parts import INVISIBLE, JOINT, NUMBER_FIRST
+from termwise.text.words_with_parts import DECIMAL_COMMA, INVISIBLE, JOINT, NUMBER_FIRST
 
 ACCENTS = re.compile("(?<=[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u0370-\u03ff\u1f00-\u1fff])[\u0300-\u036f]+")
 """Accents on Latin and Greek letters, decomposed."""
@@ -25,6 +27,11 @@ FOLDED_LETTERS = {
 }
 """Letters with another form than that without accents."""
 
+KEPT_LETTERS: Mapping[str, str] = MappingProxyType(
+    {"german": "äöüßÄÖÜẞ", **dict.fromkeys(("swedish", "norwegian", "danish"), "åäöæøÅÄÖÆØ")}
+)
+"""Letters that analyzers of languages with compounds keep; other languages keep none."""
+
 _FOLDED = str.maketrans(FOLDED_LETTERS)
 _INVISIBLE = re.compile(f"[{INVISIBLE}]+")
 _NUMBER_FIRST = re.compile(NUMBER_FIRST)
@@ -32,16 +39,16 @@ _NOT_NORMALISED = re.compile(NOT_NORMALISED)
 
 
 def joined(word: str) -> str:
-    """Remove the characters between the parts of a word; if a number comes first, its point stays.
+    """Remove the characters between the parts of a word; if a number comes first, its decimal point stays, as a point.
 
     Examples
     --------
-    >>> [joined(word) for word in ("AB-1200/X", "A123.45", "2.5 mm", "O'Neill's", "1,200")]
-    ['AB1200X', 'A12345', '2.5mm', "ONeill's", '1200']
+    >>> [joined(word) for word in ("AB-1200/X", "A123.45", "2.5 mm", "O'Neill's", "1,200", "3,5")]
+    ['AB1200X', 'A12345', '2.5mm', "ONeill's", '1200', '3.5']
     """
     if word.isalnum():
         return word
-    word = JOINT.sub("", word)
+    word = JOINT.sub("", DECIMAL_COMMA.sub(".", word))
     return word if _NUMBER_FIRST.search(word) else word.replace(".", "")
 
 
@@ -64,3 +71,19 @@ def folded(word: str) -> str:
     letters = unicodedata.normalize("NFKD", word) if is_stable else word
     letters = ACCENTS.sub("", letters).translate(_FOLDED)
     return unicodedata.normalize("NFC", letters) if is_stable else letters
+
+
+def folded_except(letters: str, word: str) -> str:
+    r"""Write a word as `folded` does, but keep some letters.
+
+    Examples
+    --------
+    >>> [folded_except("äöüß", word) for word in ("zoë", "cafe\u0301", "größe", "gro\u0308ße")]
+    ['zoe', 'cafe', 'größe', 'größe']
+    """
+    if word.isascii():
+        return word
+    if _NOT_NORMALISED.search(word) is None:
+        word = unicodedata.normalize("NFC", word)
+    kept_or_others = f"([{letters}])[\u0300-\u036f]*|[^{letters}]+"
+    return re.sub(kept_or_others, lambda found: found[1] or folded(found[0]), word)

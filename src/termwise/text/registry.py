@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatch
 from termwise.fixes import Fix
 from termwise.text.analyzer import Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
-from termwise.text.folding import folded, joined
+from termwise.text.folding import KEPT_LETTERS, folded, folded_except, joined
 from termwise.text.standard_words import StandardWords
 from termwise.text.token_filters import (
     ENGLISH_CLITICS,
@@ -36,6 +36,7 @@ BY_ATTRIBUTE = "by-attribute"
 """Beginning of the names of analyzers by an attribute, and their name in specifications."""
 
 _STOP = stop_words("lucene-english")
+_FOLDED, _JOINED = WordStep("folded", folded), WordStep("joined", joined)
 _LONG_STOP = stop_words("nltk-english")
 
 _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyType(
@@ -43,7 +44,7 @@ _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyT
         "english": (UnicodeWords(), (STRAIGHT_APOSTROPHES, LOWER_CASE, _STOP, snowball("english"))),
         "english-parts": (
             WordsWithParts(),
-            (WordStep("folded", folded), WordStep("joined", joined), LOWER_CASE, _STOP, snowball("english")),
+            (_FOLDED, _JOINED, LOWER_CASE, _STOP, snowball("english")),
         ),
         "standard": (StandardWords(), (LOWER_CASE,)),
         "whitespace": (WhitespaceWords(), ()),
@@ -85,10 +86,16 @@ def _all_words() -> Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]]:
             for name, steps in LANGUAGES.items()
         },
         **{
-            f"{name}-parts": (tokenizer, (WordStep("joined", joined), *LANGUAGES[name]))
+            f"{name}-parts": (tokenizer, (_folded_in(name), _JOINED, *LANGUAGES[name]))
             for name, tokenizer in COMPOUNDS.items()
         },
     }
+
+
+def _folded_in(language: str) -> WordStep:
+    """Return the step that folds accents, except those of letters of the language."""
+    letters = KEPT_LETTERS.get(language)
+    return _FOLDED if letters is None else WordStep(f"folded:{language}", partial(folded_except, letters))
 
 
 def _known(name: str) -> tuple[WordTokenizer, tuple[WordStep, ...]] | None:
@@ -140,7 +147,8 @@ def make_analyzer(name: str) -> Analyzer:
             same language; see `termwise.text.languages`.
         ``german-parts``, ``dutch-parts``, ``swedish-parts``, ``norwegian-parts``, ``danish-parts``
             As the analyzer of the language, with compounds such as *Winterjacke* also in their parts, and those of
-            `WordsWithParts`; see `termwise.text.language_compounds`. Need the extra ``simplemma``.
+            `WordsWithParts`; see `termwise.text.language_compounds`. Accents are folded, except those of letters of the
+            language. Need the extra ``simplemma``.
         ``code``
             Identifiers of program code and their parts (``getUserById`` gives getuserbyid, get, user, by, id), lower
             case; see `CodeWords`.

@@ -30,7 +30,9 @@ SKIPPED, MARK, SMALL, CAPITAL, OTHER = "\x7f", "\x1f", "é", "É", "!"
 _HYPHENS, _SPACES = "\u2010\u2011", "\u00a0\u2009\u202f"
 _CAPITAL, _SMALL = f"[A-Z{CAPITAL}]", f"[a-z{SMALL}]"
 _LETTER, _CHARACTER = f"[A-Za-z{CAPITAL}{SMALL}]", f"[A-Za-z0-9{CAPITAL}{SMALL}]"
-_NUMBER = r"[0-9]+(?:\.[0-9]+|,[0-9]{3}(?![0-9]))*"
+_THOUSANDS = ",(?<=[0-9],)[0-9]{3}(?![0-9])"
+_DECIMALS = ",(?<=[0-9],)(?![0-9]{3}(?![0-9]))[0-9]+(?![.,]?[0-9])"
+_NUMBER = rf"[0-9]+(?:{_DECIMALS}|(?:\.[0-9]+|{_THOUSANDS})*)"
 _ENDS = f"(?!{_CHARACTER}|[-_/.'&]{_CHARACTER})"
 _ENDING = "(?:[sdmtSDMT]|ll|LL|re|RE|ve|VE)"
 _UNIT = (
@@ -38,10 +40,13 @@ _UNIT = (
     "|[fF][tT]|[oO][zZ]|[lL][bB][sS]?|[pP][xXtT]|[mM][pP]|[dD][pP][iI]|[rR][pP][mM])"
 )
 
+_WITH_DECIMALS = f"{_CHARACTER}+(?:{_DECIMALS}{_CHARACTER}*)*"
+_IN_LIST = "[0-9](?<=[0-9],[0-9])[0-9]*(?=,[0-9])"
+
 COMPOUND = re.compile(
-    f"{_NUMBER} {_UNIT}{_ENDS}"
+    f"{_IN_LIST}|{_NUMBER} {_UNIT}{_ENDS}"
     f"|[B-HJ-Zb-hj-z] {_LETTER}{{3,}}{_ENDS}"
-    f"|{_CHARACTER}+(?:[-_/.'&]{_CHARACTER}+|(?<=[0-9]),[0-9]{{3}}(?![0-9]))*"
+    rf"|{_WITH_DECIMALS}(?:[-_/'&]{_WITH_DECIMALS}|\.{_CHARACTER}+|{_THOUSANDS}{_CHARACTER}*)*"
 )
 """A compound or single word, over the kinds of characters."""
 
@@ -50,6 +55,9 @@ PART = re.compile(
     f"|(?<={_LETTER}{_SMALL})(?={_CAPITAL}{_LETTER})|(?<={_CAPITAL}{{2}})(?={_CAPITAL}{_SMALL}{{2}}))"
 )
 """A part of a compound, over the kinds of characters."""
+
+DECIMAL_COMMA = re.compile("(?<=[0-9]),(?=[0-9])(?![0-9]{3}(?![0-9]))")
+"""A comma that is a decimal point in a compound."""
 
 JOINT = re.compile(rf"[-_/&, {_HYPHENS}{_SPACES}]|['’](?!{_ENDING}$)|\.(?![0-9])|(?<![0-9])\.")
 """What a joined form leaves out: characters between parts, but not points in numbers and the apostrophe of *don't*."""
@@ -72,6 +80,8 @@ class WordsWithParts(WordTokenizer):
     - A number and a unit with a blank between them (``5 GHz``) are a compound. So are a single letter, except *a* and
       *i*, and a word of three letters or more (``t shirt``).
     - Points between digits do not end a number, and commas do not if three digits follow.
+    - A single comma between digits that exactly three digits do not follow is a decimal point (``3,5``). Commas of
+      lists (``1,2,3``) and of numbers with points (``1.200,50``) separate words.
     - The endings ``'s 'd 'm 't 'll 're 've`` belong to the part before them.
     - Marks belong to the letter before them. Characters that are not seen, such as soft hyphens, do not end a word.
 

@@ -74,6 +74,8 @@ HARD_PIECES = [
         "t shirt",
         "2.5 mm",
         "1,200",
+        "3,5",
+        ",7",
         "O'Neill’s",
         "L’Été",
         "co\u00adop",
@@ -107,6 +109,7 @@ def described(request: pytest.FixtureRequest) -> tuple[Analyzer, dict[str, Any]]
 
 
 @example("The world’s “sorted” lists, e-mail: 3,14 snake_case 東京 naïve dying")
+@example("3,5mm 1,7 l 1,200 1,200mm 1,2,3 1.200,50 2,5x1,5 M3,5/X")
 @example("_" * 300 + "a" + "_" * 600 + "b")
 @example("a" * 600)
 @example("𝐱" * 200 + "ys")
@@ -128,6 +131,7 @@ def test_javascript_makes_the_same_tokens(
     javascript.use(description)
 
     @example("The world’s “sorted” lists, e-mail: 3,14 snake_case 東京 naïve dying")
+    @example("3,5mm 1,7 l 1,200 1,200mm 1,2,3 1.200,50 2,5x1,5 M3,5/X")
     @example("_" * 300 + "a" + "_" * 600 + "b")
     @example("a" * 600)
     @example("𝐱" * 200 + "ys")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -127,6 +128,40 @@ def test_a_part_finds_its_compounds_and_a_compound_itself_first(tmp_path: Path) 
     for phrase, found in (("rote winter jacke", {"1"}), ("winterjacke", {"1"}), ("jacke rote", set())):
         assert set(searcher.search(Search("jacke schuhe", must=[phrase])).ranking.doc_ids) == found
     assert set(searcher.search(Search("Winterjacke", match="all")).ranking.doc_ids) == {"0", "1"}
+
+
+@needs_simplemma
+@every_language
+def test_accents_and_commas_do_not_matter(language: str) -> None:
+    analyzer = make_analyzer(f"{language}-parts")
+    for forms in (
+        ("Zoë", "zoe", "ZOË", "Zoe\u0308"),
+        ("café", "cafe", "CAFÉ"),
+        ("crème brûlée", "creme brulee"),
+        ("señor", "senor"),
+        ("L’Oréal", "L'Oreal", "l oreal"),
+        ("co\u00adoperation", "cooperation"),
+        ("3,5 mm", "3.5mm", "3,5mm"),
+        ("1,200", "1200"),
+    ):
+        assert len({tuple(analyzer.tokens(text)) for text in forms}) == 1, forms
+
+
+@needs_simplemma
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("german", "Größe Äpfel Öl über Straße STRAẞE A\u0308pfel Häuser"),
+        ("swedish", "Åre Älg Ö räksmörgås Malmø"),
+        ("norwegian", "Å ærlig Ærø smørbrød blåbær a\u030apen"),
+        ("danish", "Århus Ærø smørrebrød rød"),
+    ],
+)
+def test_letters_of_the_language_stay(language: str, words: str) -> None:
+    wholes = [make_analyzer(f"{language}-parts").tokens(word)[:1] for word in words.split()]
+    assert wholes == [
+        make_analyzer(language).tokens(unicodedata.normalize("NFC", word)) for word in words.split()
+    ]
 
 
 @needs_simplemma

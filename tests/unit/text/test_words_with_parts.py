@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from termwise.text import WordsWithParts, make_analyzer
 from termwise.text.analyzer import Analysis
-from termwise.text.folding import folded, joined
+from termwise.text.folding import folded, folded_except, joined
 from termwise.text.words_with_parts import LONGEST_JOINED
 
 ANALYZER = make_analyzer("english-parts")
@@ -28,6 +28,8 @@ PIECES = [
         "5 GHz",
         "2.5 mm",
         "1,200",
+        "3,5",
+        ",",
         "wi-fi",
     ),
     *(
@@ -84,7 +86,13 @@ TEXTS = st.text(st.characters(exclude_categories=("Cs",))) | st.lists(st.sampled
             ["a", "dog", "I", "think", "t shirt", "t", "shirt", "X ray", "X", "ray"],
         ),
         ("b-52 t of", ["b-52", "b", "52", "t", "of"]),
-        ("1,200 1,20 3.11.5", ["1,200", "1", "20", "3.11.5"]),
+        ("1,200 1,20 3.11.5", ["1,200", "1,20", "3.11.5"]),
+        ("3,5mm 1,200mm", ["3,5mm", "3,5", "mm", "1,200mm", "1,200", "mm"]),
+        ("2,5x1,75m", ["2,5x1,75m", "2,5", "x", "1,75", "m"]),
+        ("M3,5/X-0,5", ["M3,5/X-0,5", "M", "3,5", "X", "0,5"]),
+        ("1,2,3 10-1,20,300 mm", ["1", "2", "3", "10-1", "10", "1", "20", "300 mm", "300", "mm"]),
+        ("1.200,50 1.5,2.5 1,234,5 1,2.5", ["1.200", "50", "1.5", "2.5", "1,234", "5", "1", "2.5"]),
+        ("a,5 5,a 3,5. 3,5, 7", ["a", "5", "5", "a", "3,5", "3,5", "7"]),
         ("don’t world's O'Neill's", ["don’t", "world's", "O'Neill's", "O", "Neill's"]),
         ("U.S.A. R&D - end.", ["U.S.A", "U", "S", "A", "R&D", "R", "D", "end"]),
         ("snake__case -x- a/-b", ["snake", "case", "x", "a", "b"]),
@@ -107,7 +115,8 @@ def test_words(text: str, words: list[str]) -> None:
         ("T-shirt", "tshirt", "t shirt", "T-Shirts"),
         ("5GHz", "5 GHz", "5ghz"),
         ("10mm", "10 mm", "10-mm"),
-        ("2.5mm", "2.5 mm"),
+        ("2.5mm", "2.5 mm", "2,5mm", "2,5\u00a0mm"),
+        ("1.7 l", "1,7l"),
         ("wi-fi", "wifi", "WiFi"),
         ("L'Oréal", "loreal", "L’Oreal's"),
         ("café", "cafe", "cafe\u0301", "CAFÉ"),
@@ -128,10 +137,28 @@ def test_forms_match_each_other(forms: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "other"), [("2.5mm", "25 cm"), ("a mail", "amail"), ("й", "и"), ("well", "we'll")]
+    ("text", "other"),
+    [
+        ("2.5mm", "25 cm"),
+        ("3,500", "3.5"),
+        ("3,5", "35"),
+        ("5 m", "3,5 cm"),
+        ("a mail", "amail"),
+        ("й", "и"),
+        ("well", "we'll"),
+    ],
 )
 def test_others_do_not(text: str, other: str) -> None:
     assert set(ANALYZER.tokens(text)).isdisjoint(ANALYZER.tokens(other))
+
+
+def test_a_decimal_comma_is_a_point() -> None:
+    for text in ("3,5mm x 30mm", "1,7 l", "0,75", "M3,5x20", "12,5/15,5"):
+        assert ANALYZER.tokens(text) == ANALYZER.tokens(text.replace(",", "."))
+    assert "5mm" not in ANALYZER.tokens("3,5mm")
+    analysis = ANALYZER.analyze("Draht 3,5 mm")
+    assert analysis.tokens == ("draht", "3.5mm", "3.5", "mm")
+    assert analysis.spans.tolist() == [[0, 5], [6, 12], [6, 9], [10, 12]]
 
 
 def test_a_long_compound_is_its_parts_alone() -> None:
@@ -202,6 +229,15 @@ def test_folded() -> None:
     assert folded(words.replace(" 𝐱é", "")) == folded_words.replace(" 𝐱é", "")
     assert folded("𝐱é") == "𝐱é", "not normalised"
     assert folded("") == joined("") == ""
+
+
+def test_some_letters_are_kept() -> None:
+    words = "Größe ZOË cafe\u0301 u\u0308ber a\u0308\u0301 Ǖ Å straẞe\u0301 \u0301ä ﬁn й 𝐱é"
+    assert (
+        folded_except("äöüßÄÖÜẞ", words.replace(" 𝐱é", ""))
+        == "Größe ZOE cafe über ä U A straẞe \u0301ä fin й"
+    )
+    assert folded_except("äöüß", "𝐱éü") == "𝐱éü", "not normalised"
 
 
 def test_every_character_is_folded_once() -> None:
