@@ -1,4 +1,4 @@
-"""The search of a shop: 139 queries, and what they must find among the products of the tutorial.
+"""The search of a shop: 141 queries, and what they must find among the products of the tutorial.
 
 `queries.jsonl` has one query in each line. Identifiers are the SKUs of `docs/examples/make_shop.py`. `relevance.toml`
 has the boosts, synonyms, pins and bans. The keys of a query:
@@ -145,7 +145,7 @@ def test_random_letters_find_nothing(shop: Searcher) -> None:
 
 def test_every_kind_of_query_has_several() -> None:
     kinds = Counter(query["kind"] for query in QUERIES)
-    assert len(QUERIES) == 139
+    assert len(QUERIES) == 141
     assert min(kinds.values()) >= 9
     assert set(kinds) == {
         "sku",
@@ -168,7 +168,7 @@ def test_the_queries_can_fail(products: list[dict[str, Any]], tmp_path: Path) ->
     assert failed == {
         "sku": 10,
         "accents": 8,
-        "units": 10,
+        "units": 11,
         "compounds": 6,
         "synonyms": 13,
         "pins": 6,
