@@ -38,6 +38,7 @@ from termwise.budget import spend
 from termwise.engine.added_terms import AddedTerm, AddedTerms, Span
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage
+from termwise.engine.text_conditions import documents_with, on_a_path
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.index.segment import concatenated_ranges
@@ -67,11 +68,20 @@ MOST_WORDS = 50
 MOST_LETTERS = 40
 """Number of letters, the most frequent ones of the terms, that are tried at the end of a word."""
 
-TEXTS = 3
+TEXTS = 20
 """Number of documents in which words with a term are looked for."""
 
 CHARACTERS = 20_000
-"""Length of the beginning of a text in which they are looked for."""
+"""Length of the beginning of a text in which they are looked for; three such texts are enough."""
+
+MOST_COMPLETIONS = 50
+"""Number of terms, the most frequent ones, that can complete the last word of a text."""
+
+FEW_DOCUMENTS = 200
+"""Largest number of documents whose terms are read to find those that complete a word after other words."""
+
+JOINTS = "-/_\u2010\u2011"
+"""Characters after which the last word of a text can go on."""
 
 
 @dataclass(frozen=True)
@@ -298,16 +308,20 @@ class SimilarTerms:
     def written(self, term: SimilarTerm) -> Counter[str]:
         """Return the words of a term in the texts in which it has its largest weights, and how often each is there.
 
-        Empty if the index stores no texts, or the term is not in the first `CHARACTERS` of these `TEXTS`.
+        Parts of longer words are counted if the term is nowhere a word of its own. Empty if the index stores no texts,
+        or the term is not in the first `CHARACTERS` of these `TEXTS`.
         """
         words = self._written.get(term.number)
         if words is None:
             spend()
-            words = Counter()
+            words, parts = Counter[str](), Counter[str]()
             for text in self._texts_with(term.number):
                 analysis = self.analyzer.analyze(text)
-                places = [place for place, token in enumerate(analysis.tokens) if token == term.term]
-                words.update(text[start:end] for start, end in analysis.spans[places].tolist())
+                alone = {word.start for word in analysis.compounds()}
+                for place, token in enumerate(analysis.tokens):
+                    if token == term.term:
+                        (words if place in alone else parts)[text[slice(*analysis.spans[place])]] += 1
+            words = words or parts
             if len(self._written) >= REMEMBERED:
                 self._written.clear()
             self._written[term.number] = words
@@ -318,7 +332,11 @@ class SimilarTerms:
         if self.index.stores_text:
             row = TermWeights.of_query({number: 1.0}, self.index.vocabulary.id)
             ordinals, _ = first_stage(self.index, query_vector(self.index, row), TEXTS)
-            yield from (text[:CHARACTERS] for text in self.index.document_texts(ordinals) if text is not None)
+            left = 3 * CHARACTERS
+            for text in self.index.document_texts(ordinals):
+                if text is not None and left > 0:
+                    left -= min(len(text), CHARACTERS)
+                    yield text[:CHARACTERS]
 
     def _of_words_within(self, word: str, distance: int) -> dict[int, str]:
         """Return words within a distance of a word, as far as they can be known, by the numbers of their terms."""
@@ -371,43 +389,75 @@ class SimilarTerms:
         most = MOST_CODES if any(map(str.isdigit, prefix)) else MOST_TERMS
         return self._most_frequent(numbers[numbers != self.vocabulary.number(without)], 0, most)
 
-    def completing(self, text: str, n: int) -> tuple[int, list[SimilarTerm]]:
+    def completing(self, text: str, is_known: Callable[[str], bool]) -> tuple[int, Iterator[SimilarTerm]]:
         """Return where the last word of a text begins, and the most frequent terms that may complete it.
 
         These are the terms that begin with the word, the term of the word itself, and terms that the word begins with:
-        they can be stems of longer words.
+        they can be stems of longer words. Of them, only those are returned that a document has together with all words
+        before the last one, and with all parts of the last one if it ends with one of `JOINTS`.
 
         Parameters
         ----------
         text : str
-        n : int
-            Number of terms.
+        is_known : callable
+            Returns whether any language has a word. Other words before the last one do not matter: they are mistyped.
 
         Returns
         -------
-        (int, list of SimilarTerm)
+        (int, iterator of SimilarTerm)
             No terms if the text does not end with a word.
         """
-        last = self._last_word(text, self.analyzer.analyze(text))
-        if last is None:
-            return len(text), []
-        start, token = last
+        is_open = text.endswith(tuple(JOINTS))
+        longer = text + "x" if is_open else text
+        last = self._last_word(longer, self.analyzer.analyze(longer))
+        if last is None or last[0] == len(text):
+            return len(text), iter(())
+        start, token = last[0], "" if is_open else last[1]
         word = self._beginning(token, text[start:])
         shorter = [word[:end] for end in range(max(1, len(word) - LONGEST_ENDING), len(word))]
         others = self.vocabulary.numbers([token, *shorter])
         numbers = np.union1d(self.vocabulary.starting_with(word), others[others >= 0])
-        return start, self._most_frequent(numbers, 0, n)
+        before = self._with_words_of(text if is_open else text[:start], is_known)
+        if before is None:
+            return start, iter(self._most_frequent(numbers, 0, MOST_COMPLETIONS))
+        ordinals = np.flatnonzero(before)
+        if len(ordinals) <= FEW_DOCUMENTS:
+            numbers = np.intersect1d(numbers, self.index.impacts(ordinals).terms)
+        terms = self._most_frequent(numbers, 0, MOST_COMPLETIONS)
+        return start, (term for term in terms if (before & self._with_term(term.number)).any())
+
+    def _with_words_of(self, text: str, is_known: Callable[[str], bool]) -> npt.NDArray[np.bool_] | None:
+        """Return which documents have all known words of a text, by position; None if it has no such words."""
+        analysis = self.analyzer.analyze(text)
+        positions = analysis.positions().tolist()
+        found: npt.NDArray[np.bool_] | None = None
+        for places in analysis.compounds()[:MOST_WORDS]:
+            if is_known(text[slice(*analysis.spans[places.start])]):
+                numbers = self.vocabulary.numbers([analysis.tokens[place] for place in places]).tolist()
+                steps = [
+                    (self._with_term(number), *positions[place])
+                    for number, place in zip(numbers, places, strict=True)
+                ]
+                having = on_a_path(steps)
+                found = having if found is None else found & having
+        return found
+
+    def _with_term(self, number: int) -> npt.NDArray[np.bool_]:
+        """Return which documents have a term, by position; none for -1."""
+        return documents_with(self.index, np.array([number] if number >= 0 else [], dtype=np.int32))
 
     def _beginning(self, token: str, typed: str) -> str:
         """Return the beginning of the terms that complete a word."""
         # A stemmer has shortened a word that is complete; other terms with its stem do not begin with it.
-        if len(token) == len(typed):
-            return token
+        return token if len(token) == len(typed) else self.unstemmed(typed)
+
+    def unstemmed(self, word: str) -> str:
+        """Return a word as the analyzer writes it before stemming, in lower case; stop words are not removed."""
         for step in self.analyzer.steps if isinstance(self.analyzer, WordAnalyzer) else ():
-            if step.name.startswith(("stop:", "stem:", "lemma:")):
+            if step.name.startswith(("stem:", "lemma:")):
                 break
-            typed = step(typed) or typed
-        return typed.lower()
+            word = step(word) or word
+        return word.lower()
 
     def _last_word(self, text: str, analysis: Analysis) -> tuple[int, str] | None:
         """Return where the last word of a text begins, and its token; None if the text does not end with a word.

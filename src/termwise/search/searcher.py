@@ -595,9 +595,10 @@ class Searcher:
         Returns
         -------
         list of Completion
-            At most `n`, those in the most documents first; the last word itself is one if documents have it. Empty if
-            the text does not end with a word, or if the terms of the index are pieces of words. Earlier words do not
-            matter. If the terms are stems, words are looked for in stored texts; without texts, stems are returned.
+            At most `n`, those in the most documents first; the last word itself is one if documents have it. A document
+            has each together with all earlier words; words that no document has do not matter. Empty if the text does
+            not end with a word, or with a hyphen or slash after one, or if the terms of the index are pieces of words.
+            Words are written as in stored texts; without texts, terms are returned, such as stems.
 
         Examples
         --------

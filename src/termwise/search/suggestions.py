@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from termwise.engine.added_terms import AddedTerms
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import added_terms
 from termwise.engine.similar_terms import (
-    LONGEST_ENDING,
+    JOINTS,
     MOST_TERMS,
     MOST_WORDS,
     SimilarTerm,
@@ -18,6 +18,7 @@ from termwise.engine.similar_terms import (
     edits,
 )
 from termwise.fast_dataclass import dataclass
+from termwise.text.folding import folded
 
 AnySimilarTerms = SimilarTerms | SimilarTermsByLanguage
 
@@ -95,7 +96,11 @@ class Completion:
 
 def completions(similar: AnySimilarTerms, text: str, n: int) -> list[Completion]:
     """Return the most frequent words that begin with the last word of a text; see `Searcher.complete`."""
-    found = [each for language in similar.languages for each in _completions(language, text, n)]
+
+    def is_known(word: str) -> bool:
+        return any(each.has(word) for each in similar.languages)
+
+    found = [each for language in similar.languages for each in _completions(language, text, n, is_known)]
     if len(similar.languages) == 1:
         return found
     of_words: dict[str, Completion] = {}
@@ -104,19 +109,53 @@ def completions(similar: AnySimilarTerms, text: str, n: int) -> list[Completion]
     return list(of_words.values())[:n]
 
 
-def _completions(similar: SimilarTerms, text: str, n: int) -> list[Completion]:
-    start, terms = similar.completing(
-        text, n + LONGEST_ENDING + 1
-    )  # so many may have no form that begins with it
-    before, typed = text[:start], text[start:]
-    found: list[Completion] = []
+def _completions(
+    similar: SimilarTerms, text: str, n: int, is_known: Callable[[str], bool]
+) -> list[Completion]:
+    start, terms = similar.completing(text, is_known)
+    typed = text[start:]
+    if not set(JOINTS).intersection(typed):
+        return _completed(similar, terms, text, start, n)
+    candidates = list(terms)
+    exact = _completed(similar, candidates, text, start, n, exact=True)
+    return (
+        exact if exact or typed.endswith(tuple(JOINTS)) else _completed(similar, candidates, text, start, n)
+    )
+
+
+def _completed(
+    similar: SimilarTerms,
+    terms: Iterable[SimilarTerm],
+    text: str,
+    start: int,
+    n: int,
+    *,
+    exact: bool = False,
+) -> list[Completion]:
+    """Return the first completions with some terms; with `exact`, they have the hyphens and slashes of the text."""
+    found: dict[str, Completion] = {}
     for term in terms:
-        forms = (form for form in _forms(similar, term, typed) if form.lower().startswith(typed.lower()))
-        if (word := next(forms, None)) is not None:
-            found.append(Completion(before + word, word, term.documents))
+        if (word := _completing_form(similar, term, text[start:], exact)) is not None:
+            for part in set(similar.analyzer.tokens(word)[1:]):
+                if part in found and found[part].documents == term.documents:
+                    del found[part]  # all documents have it in this longer word
+            found[term.term] = Completion(text[:start] + word, word, term.documents)
             if len(found) == n:
                 break
-    return found
+    return list(found.values())
+
+
+def _completing_form(similar: SimilarTerms, term: SimilarTerm, typed: str, exact: bool) -> str | None:
+    """Return the most frequent form of a term that begins with a word; accents do not matter."""
+    forms = list(_forms(similar, term, typed))
+    if len(forms) > 1:
+        forms.pop()  # texts write the term
+    begun = folded(typed).lower()
+    word = next((form for form in forms if folded(form).lower().startswith(begun)), None)
+    if word is not None or exact:
+        return word
+    begun = folded(similar.unstemmed(typed))
+    return next((form for form in forms if folded(similar.unstemmed(form)).startswith(begun)), None)
 
 
 def suggestions(similar: AnySimilarTerms, encoder: QueryEncoder, query: str) -> list[Suggestion]:

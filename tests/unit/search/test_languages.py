@@ -166,9 +166,8 @@ def test_similar_words_and_suggestions(searcher: Searcher) -> None:
     assert searcher.search(Search("vest", prefix=True)).ranking.doc_ids == ("fr2", "fr1")
     assert [(each.text, each.documents) for each in searcher.complete("rote jac")] == [
         ("rote jacken", 2),
-        ("rote jackets", 2),
-        ("rote jacke", 1),
     ]
+    assert [each.text for each in searcher.complete("jac")] == ["jacken", "jackets", "jacke"]
 
 
 def test_synonyms_and_rules(searcher: Searcher) -> None:

@@ -11,6 +11,7 @@ from tests.searches import searching
 
 import termwise
 from termwise import Document, Query, Searcher, build_index
+from termwise.engine import similar_terms
 from termwise.engine.similar_terms import MOST_WORDS, SimilarTerms
 from termwise.errors import ParameterError
 from termwise.fusion import mix_indexes
@@ -83,7 +84,7 @@ def test_words_are_compared_as_typed(tmp_path):
 def test_stop_words_are_completed(tmp_path):
     documents = [
         Document("a", "Washed waterproof jackets."),
-        Document("b", "noise, noise; being, washed"),
+        Document("b", "noise, noise; being, washed; a jacket"),
         Document("c", "wasabi"),
     ]
     for number, given_ in enumerate([{"store_text": True}, {"analyzer": "german", "store_text": True}]):
@@ -292,6 +293,62 @@ def test_compounds_and_their_parts(tmp_path):
     for typed in ("AB-12", "ab12", "AB-1200/", "ab_1200"):
         assert searcher.search(Search(typed, prefix=True)).ranking.doc_ids[0] == "0", typed
     assert [each.word for each in searcher.complete("AB-12")] == ["AB-1200/X"]
+    assert [each.word for each in searcher.complete("AB-1200/")] == ["AB-1200/X"]
+    assert searcher.complete("AB/") == []
+
+
+def test_completions_are_written_as_in_the_texts(tmp_path):
+    texts = [
+        "Gießkanne, Söderholm",
+        "T-Shirt: tshirt tshirt",
+        "TSA lock for tapes",
+        "Kaffee, Kaffeemühle und Crème-brûlée-Schälchen",
+        "Kaffeemaschine, Crème",
+    ]
+    documents = [Document(str(place), text) for place, text in enumerate(texts)]
+    german = build_index(documents, tmp_path / "de", analyzer="german-parts", store_text=True)
+    english = build_index(documents, tmp_path / "en", analyzer="english-parts", store_text=True)
+
+    def completed(searcher, *typed):
+        return [[each.word for each in searcher.complete(text)] for text in typed]
+
+    assert completed(german, "gies", "Gieß", "söd", "sod") == [
+        ["gießkanne"],
+        ["Gießkanne"],
+        ["söderholm"],
+        ["söderholm"],
+    ]
+    assert completed(german, "kaff") == [["kaffee", "kaffeemaschine", "kaffeemühle"]]
+    assert completed(english, "sod", "gies", "cre") == [
+        ["söderholm"],
+        ["gießkanne"],
+        ["crème", "crème-brûlée-schälchen"],
+    ]
+    for searcher in (german, english):
+        assert completed(searcher, "t-s", "t-", "tsh") == [["t-shirt"], ["t-shirt"], ["tshirt"]]
+    without = build_index(documents, tmp_path / "i", analyzer="english-parts")
+    assert completed(without, "sod") == [["soderholm"]]
+
+
+def test_completions_are_in_documents_with_the_words_before(tmp_path, monkeypatch):
+    texts = ["coffee machine", "coffee mug", "wood mug mesh", "mesh and metal", "mesh"]
+    documents = [Document(str(place), text) for place, text in enumerate(texts)]
+    searcher = build_index(documents, tmp_path / "i", store_text=True)
+
+    def completed(text):
+        return [each.word for each in searcher.complete(text)]
+
+    for few in (similar_terms.FEW_DOCUMENTS, 0):
+        monkeypatch.setattr(similar_terms, "FEW_DOCUMENTS", few)
+        assert completed("m") == ["mesh", "mug", "machine", "metal"]
+        assert completed("coffee m") == completed("the cofee coffee m") == ["mug", "machine"]
+        assert completed("wood mug m") == ["mesh", "mug"]
+        assert completed("coffee wood m") == []
+        assert completed("cofee m") == ["mesh", "mug", "machine", "metal"]  # a mistyped word
+    cut = build_index(
+        [Document("a", "coffee " * 30 + "machine"), Document("b", "mesh")], tmp_path / "cut", chunk=10
+    )
+    assert [each.word for each in cut.complete("coffee m")] == ["machin"]
 
 
 def test_codes_have_suggestions_and_are_not_searched_for(tmp_path):
