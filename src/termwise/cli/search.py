@@ -59,6 +59,7 @@ from termwise.errors import UsageError
 
 if TYPE_CHECKING:
     from termwise.explain import Explanation
+    from termwise.explain.attribution import Span
     from termwise.filters.facets import ValueCount
     from termwise.records import AttributeValue, Ranking
     from termwise.search import Results, Searcher
@@ -188,7 +189,7 @@ def command(
         _print_json_lines(searcher, results, attributes, explanations)
     else:
         details = _details(results, attributes)
-        print_ranking(ranking, explanations, explain, details, offset)
+        print_ranking(ranking, explanations, explain, details, offset, _words(results, explanations))
         _note_found(searcher, results)
     if not lists and not like and not like_file:
         if len(ranking) and len(searcher.parts) > 1 and results.text.strip():
@@ -217,19 +218,34 @@ def _values(text: str) -> Any:
         return text
 
 
+def _words(results: Results, explanations: Sequence[Explanation]) -> list[list[Span]]:
+    """Return the words of the query in the texts of results, as in `Results.snippets`; none for a query by example."""
+    from termwise.explain.passages import SHORTEST
+
+    by_example = results.search.like is not None or results.search.like_text is not None
+    if by_example or not results.text.strip() or any(each.text is None for each in explanations):
+        return []
+    longest = max((len(each.text or "") for each in explanations), default=0)
+    return [
+        [(each.before + start, each.before + end) for start, end in each.spans]
+        for each in results.snippets(length=max(SHORTEST, longest))
+    ]
+
+
 def print_ranking(
     ranking: Ranking,
     explanations: Sequence[Explanation],
     explain: bool,
     details: Sequence[str],
     offset: int,
+    words: Sequence[Sequence[Span]],
 ) -> None:
     """Print a ranking, without the library for terminals where there is none."""
     from termwise.explain.ranking_terminal import ranking_lines, ranking_renderable
 
     if not len(ranking):
         return
-    options: Any = {"explain": explain, "details": details, "offset": offset}
+    options: Any = {"explain": explain, "details": details, "offset": offset, "words": words}
     if may_be_terminal():
         stdout().print(ranking_renderable(ranking, explanations, **options))
         return

@@ -5,11 +5,14 @@ Control characters of documents are replaced, see `termwise.display.safe_text`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from termwise.display.safe_text import legible, legible_line
 from termwise.errors import ParameterError
+from termwise.explain.attribution import Span
 from termwise.explain.explanation_text import (
     condition_text,
     decimals_for,
@@ -21,7 +24,7 @@ from termwise.explain.explanation_text import (
     smallest,
     sums_of_words,
 )
-from termwise.explain.passages import best_passage
+from termwise.explain.passages import Mark, best_passage
 from termwise.explain.styled_line import StyledLine, colours_of, marked_line
 from termwise.records import Ranking
 
@@ -45,6 +48,7 @@ def ranking_lines(
     explain: bool = False,
     details: Sequence[str] = (),
     offset: int = 0,
+    words: Sequence[Sequence[Span]] = (),
 ) -> Iterator[StyledLine]:
     """Return a ranking for the terminal: rank, score and document, and a line of its text.
 
@@ -64,6 +68,9 @@ def ranking_lines(
         A line for each document, printed below it unless it is empty.
     offset : int, optional
         Number of results before these; the first rank is the next number.
+    words : sequence of sequence of (int, int), optional
+        For each explanation, the ranges of its text that can be marked, ascending and apart: words, see
+        `termwise.search.snippets`. By default, all matches are marked, also pieces of words.
 
     Raises
     ------
@@ -92,7 +99,7 @@ def ranking_lines(
                 facts=[("rank", position + 1), ("ranked", ranked), ("explained", explanation.doc_id)],
                 fixes=["explain the documents in the order of the ranking"],
             )
-    return _ranking_lines(ranking, explanations, columns, plain, explain, details, offset)
+    return _ranking_lines(ranking, explanations, columns, plain, explain, details, offset, words)
 
 
 def ranking_renderable(
@@ -102,6 +109,7 @@ def ranking_renderable(
     explain: bool = False,
     details: Sequence[str] = (),
     offset: int = 0,
+    words: Sequence[Sequence[Span]] = (),
 ) -> ConsoleRenderable:
     """Return a ranking for `rich.console.Console.print`; see `ranking_lines`."""
     from termwise.explain.terminal_parts import LinesView
@@ -116,6 +124,7 @@ def ranking_renderable(
             explain=explain,
             details=details,
             offset=offset,
+            words=words,
         )
     )
 
@@ -128,6 +137,7 @@ def _ranking_lines(
     explain: bool,
     details: Sequence[str],
     offset: int,
+    words: Sequence[Sequence[Span]],
 ) -> Iterator[StyledLine]:
     if len(ranking) == 0:
         yield StyledLine("no document has a weight for a term of the query")
@@ -153,15 +163,18 @@ def _ranking_lines(
         if position < len(details) and details[position]:
             below.append(StyledLine((legible_line(details[position]), "dim")))
         if position < len(explanations):
-            below += _below(explanations[position], room, plain, explain)
+            marked = words[position] if words else None
+            below += _below(explanations[position], marked, room, plain, explain)
         for line in below:
             for part in line.wrapped(room):
                 yield StyledLine(" " * indent).joined(part)
 
 
-def _below(explanation: Explanation, columns: int, plain: bool, explain: bool) -> Iterable[StyledLine]:
+def _below(
+    explanation: Explanation, words: Sequence[Span] | None, columns: int, plain: bool, explain: bool
+) -> Iterable[StyledLine]:
     if explanation.text is not None and explanation.text.strip():
-        yield _one_line(explanation, columns, plain, named=explain)
+        yield _one_line(explanation, words, columns, plain, named=explain)
     if explain:
         yield from _flow(sum_parts(explanation), columns)
         if conditions := condition_text(explanation):
@@ -222,9 +235,24 @@ def _flow(parts: Iterable[StyledLine], columns: int) -> list[StyledLine]:
     return lines
 
 
-def _one_line(explanation: Explanation, columns: int, plain: bool, *, named: bool) -> StyledLine:
+def _of_words(found: Iterable[Mark], words: Sequence[Span]) -> list[Mark]:
+    """Return the heaviest mark of each word that has any, extended to the word."""
+    heaviest: dict[Span, Mark] = {}
+    for mark in found:
+        for start, end in words[bisect_right(words, mark.start, key=itemgetter(1)) :]:
+            if start >= mark.end:
+                break
+            if (start, end) not in heaviest or mark.weight > heaviest[start, end].weight:
+                heaviest[start, end] = mark._replace(start=start, end=end)
+    return sorted(heaviest.values())
+
+
+def _one_line(
+    explanation: Explanation, words: Sequence[Span] | None, columns: int, plain: bool, *, named: bool
+) -> StyledLine:
     """Return a line of the text, of a long one from the window that was scored, whose name can be put before it."""
-    text, text_marks, colours = legible(explanation.text or ""), marks(explanation), colours_of(explanation)
+    text, colours = legible(explanation.text or ""), colours_of(explanation)
+    text_marks = marks(explanation) if words is None else _of_words(marks(explanation), words)
     window = scored_window(explanation)
     name, within = ("", None) if window is None else window
     before = StyledLine((f"{name}: ", "dim")) if named and name else StyledLine()

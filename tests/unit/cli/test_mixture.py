@@ -277,6 +277,20 @@ def test_boosted_trees_over_the_scores_of_a_mixture(place, capsys):
     assert "needs a mixture" in capsys.readouterr().err
 
 
+def test_results_mark_the_words_that_excerpts_mark(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = ["The pathlib module: ctlib unlinked.", "A ctlib for the paths."]
+    documents = [Document(str(place), text) for place, text in enumerate(texts)]
+    for name, analyzer in (("pieces", "wordpiece"), ("words", "english")):
+        build_index(documents, name, analyzer=analyzer, store_text=True)
+    mix_indexes(["pieces", "words"], [0.5, 0.5], "both")
+    for name in ("pieces", "both"):
+        assert run(["search", name, "pathlib unlinked"]) == 0
+        shown = capsys.readouterr().out
+        assert "The ‹pathlib› module: ctlib ‹unlinked›." in shown
+        assert "A ctlib for the paths." in shown
+
+
 def test_a_part_with_the_weight_0_is_left_out_and_its_texts_stay(place, capsys):
     assert run(["fuse-indexes", "m", "--weights", "0,1", "--out", "n"]) == 0
     streams = capsys.readouterr()
