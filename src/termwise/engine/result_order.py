@@ -89,7 +89,7 @@ class ResultOrder:
         >>> ResultOrder.parse("_score,-price", None, 1, Schema({"price": "float"})).keys
         (('_score', True), ('price', True))
         """
-        keys = [] if sort is None else [_sort_key(name, schema) for name in _names(sort, schema)]
+        keys = sort_keys(sort, schema)
         if len({name for name, _ in keys}) < len(keys):
             raise ParameterError(
                 "results are sorted by each attribute once",
@@ -214,6 +214,11 @@ class ResultOrder:
             if len(places) >= k or len(ordinals) < depth:
                 return ordinals[places[:k]], scores[places[:k]]
             depth *= DEEPER
+
+
+def sort_keys(sort: str | Sequence[str] | None, schema: Schema) -> list[tuple[str, bool]]:
+    """Return the keys of a sort as `ResultOrder.keys`, all of them: `after` has a value of each."""
+    return [] if sort is None else [_sort_key(name, schema) for name in _names(sort, schema)]
 
 
 def _names(sort: str | Sequence[str], schema: Schema) -> Sequence[str]:

@@ -146,7 +146,7 @@ class HitAnswer(TypedDict):
 
     `matches` says whether it matches the words of the query, as far as `matched` of the answer asks, or only its
     meaning. `relevance` is the share of unrelated queries whose best result is less near. `pinned` is true if a rule
-    puts it first.
+    puts it first. `sort` are the values of the sort keys, null for a missing one, as `after` of a request has them.
     """
 
     rank: int
@@ -155,6 +155,7 @@ class HitAnswer(TypedDict):
     pinned: NotRequired[bool]
     matches: NotRequired[Literal["words", "meaning"]]
     relevance: NotRequired[float]
+    sort: NotRequired[list[Any]]
     attributes: NotRequired[dict[str, Any]]
     text: NotRequired[str | None]
     texts: NotRequired[dict[str, str]]

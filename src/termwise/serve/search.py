@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, cast
 
 from termwise.attributes.json_values import json_attributes
 from termwise.budget import spend
+from termwise.engine.result_order import ID, POSITION, SCORE, sort_keys
 from termwise.errors import ParameterError
 from termwise.explain import Explanation
 from termwise.filters import ValueCount
@@ -98,8 +99,25 @@ def _hits(searcher: Searcher, results: Results, request: SearchRequest) -> list[
     spend()
     found = results.hits(show=request.show, texts=False)
     records = [hit_record(rank, hit) for rank, hit in enumerate(found, request.offset + 1)]
+    _add_sort_values(records, searcher, request.sort)
     add_texts(records, searcher, results, request)
     return records
+
+
+def _add_sort_values(
+    records: Sequence[HitAnswer], searcher: Searcher, sort: str | Sequence[str] | None
+) -> None:
+    """Add the values of the sort keys to the records of results, as `after` of a request has them."""
+    index = searcher.backend.attribute_index
+    names = [name for name, _ in sort_keys(sort, index.schema)]
+    if not names or not records:
+        return
+    ordinals = searcher.index.find_many([record["doc_id"] for record in records])
+    attributes = index.attributes(ordinals, [name for name in names if name in index.schema])
+    for record, position, values in zip(records, ordinals.tolist(), attributes, strict=True):
+        own = {SCORE: record["score"], ID: record["doc_id"], POSITION: position}
+        value_of = own | json_attributes(values)
+        record["sort"] = [value_of.get(name) for name in names]
 
 
 def add_texts(

@@ -243,6 +243,30 @@ def test_several_indexes_are_fused(client: TestClient, shop: Path, tmp_path: Pat
             assert next(hit for hit in hits if hit["doc_id"] == "book")["parts"]["books"]["rank"] == 1
 
 
+def test_results_have_the_values_that_the_next_page_begins_after(client: TestClient) -> None:
+    sort = "-opened,_score,_id"
+    for name, opened in (("pot", "2024-05-01"), ("assam", "2024-05-02"), ("tea", None)):
+        document = {"text": "tea", **({"opened": opened} if opened else {})}
+        assert client.put(f"{SHOP}/documents/{name}", json=document).status_code < 300
+    whole = _search(client, query="tea", sort=sort)["hits"]
+    assert [(hit["doc_id"], hit["sort"][0], hit["sort"][2]) for hit in whole[:2]] == [
+        ("assam", "2024-05-02T00:00:00Z", "assam"),
+        ("pot", "2024-05-01T00:00:00Z", "pot"),
+    ]
+    assert [hit["sort"] for hit in whole[2:]] == [[None, hit["score"], hit["doc_id"]] for hit in whole[2:]]
+    found, after = [], None
+    while page := _search(client, query="tea", sort=sort, k=2, **({"after": after} if after else {}))["hits"]:
+        found += page
+        after = page[-1]["sort"]
+    assert [hit["doc_id"] for hit in found] == [hit["doc_id"] for hit in whole]
+    assert all("sort" not in hit for hit in _search(client, query="tea")["hits"])
+    by_position = _search(client, sort="_doc,kind")["hits"]
+    assert [hit["sort"][0] for hit in by_position] == sorted(hit["sort"][0] for hit in by_position)
+    assert [hit["sort"][1] for hit in by_position] == [
+        hit.get("attributes", {}).get("kind") for hit in by_position
+    ]
+
+
 @pytest.fixture
 def both(shop: Path, tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """Return a function that searches the shop and a second index with one document of the same name."""
