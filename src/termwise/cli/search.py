@@ -223,9 +223,10 @@ def _words(results: Results, explanations: Sequence[Explanation]) -> list[list[S
     from termwise.explain.passages import SHORTEST
 
     by_example = results.search.like is not None or results.search.like_text is not None
-    if by_example or not results.text.strip() or any(each.text is None for each in explanations):
+    texts = [each.text for each in explanations if each.text is not None]
+    if by_example or not results.text.strip() or not texts or len(texts) < len(explanations):
         return []
-    longest = max((len(each.text or "") for each in explanations), default=0)
+    longest = max(map(len, texts))
     return [
         [(each.before + start, each.before + end) for start, end in each.spans]
         for each in results.snippets(length=max(SHORTEST, longest))

@@ -289,6 +289,8 @@ def test_results_mark_the_words_that_excerpts_mark(tmp_path, capsys, monkeypatch
         shown = capsys.readouterr().out
         assert "The ‹pathlib› module: ctlib ‹unlinked›." in shown
         assert "A ctlib for the paths." in shown
+    build_index(documents, "without-texts")
+    assert run(["search", "without-texts", "zebra"]) == 0
 
 
 def test_a_part_with_the_weight_0_is_left_out_and_its_texts_stay(place, capsys):
