@@ -18,6 +18,10 @@ others goes on after them, and added words are not looked up again. All lines wi
 A word or phrase that is added for a phrase of m words has m times the weight of its line in all, and each of its n
 words the n-th part of it: ``m / n`` times the weight of the line. The unit is the weight that the added word would have
 if it was typed as often. A word that is in the query anyway, or that several lines add, has the largest of its weights.
+A phrase or compound that has all tokens of another synonym with at least its weight, or of the typed words, adds
+nothing: its documents have that one, and would count both. ``wlan, wifi, wi-fi`` adds *wifi* for *wlan*, and not the
+parts of *wi-fi*.
+
 `TWO_WAY`, or the number that a relevance file gives, and `ONE_WAY` are the weights of lines without one: the words that
 are typed count more than their synonyms, so that of two equal documents, the one with the words of the query is first;
 words that replace others count as if they were typed.
@@ -25,8 +29,9 @@ words that replace others count as if they were typed.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import final
@@ -228,6 +233,8 @@ class Synonym:
     Attributes
     ----------
     text : str
+    tokens : tuple of str
+        As the analyzer writes it.
     words : int
         Number of its words.
     weight : float
@@ -235,6 +242,7 @@ class Synonym:
     """
 
     text: str
+    tokens: tuple[str, ...]
     words: int
     weight: float
 
@@ -258,6 +266,29 @@ class SynonymMatch:
     span: Span
     synonyms: tuple[Synonym, ...]
     replaced: bool
+
+    def added(self) -> list[Synonym]:
+        """Return the synonyms without those that have all tokens of another one that weighs as much.
+
+        Unless they are replaced, the typed words are such another one.
+        """
+        by_first: dict[str, list[tuple[frozenset[str], float]]] = {}
+        for each in self.synonyms:
+            by_first.setdefault(each.tokens[0], []).append((frozenset(each.tokens), each.weight))
+        if not self.replaced:
+            by_first.setdefault(self.tokens[0], []).append((frozenset(self.tokens), math.inf))
+        return [each for each in self.synonyms if not _has_another(each, by_first)]
+
+
+def _has_another(synonym: Synonym, by_first: Mapping[str, list[tuple[frozenset[str], float]]]) -> bool:
+    """Return whether a synonym has all tokens of another one, and others, and weighs no more."""
+    tokens = frozenset(synonym.tokens)
+    for first in tokens if len(tokens) > 1 else ():
+        for others, weight in by_first.get(first, ()):
+            spend()
+            if others < tokens and weight >= synonym.weight:
+                return True
+    return False
 
 
 @final
@@ -338,7 +369,7 @@ class SynonymMatcher:
             spend()
             for each, (text, words) in others.items():
                 if each != tokens and (each not in found or found[each].weight < weight):
-                    found[each] = Synonym(text, words, weight)
+                    found[each] = Synonym(text, each, words, weight)
         return tuple(found.values())
 
     def forms(self, text: str) -> list[str]:
@@ -387,7 +418,7 @@ class SynonymTerms:
         for matcher in self.matchers:
             for match in matcher.matches(query):
                 spend()
-                for synonym in match.synonyms:
+                for synonym in match.added():
                     spans.setdefault((match.tokens, synonym), []).append(match.span)
                 if match.replaced:
                     replaced.add(match.span)

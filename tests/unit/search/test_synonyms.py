@@ -58,6 +58,42 @@ def test_weights_by_hand(searcher):
     assert of("sofa", "sofa => sofa, couch ^0.5") == {"sofa": 1, "couch": 0.5}
     assert of("tv", "tv => sofa", "sofa, couch") == {"sofa": 1}
     assert of("sofa sofa", weighting=QuerySettings(counts="once")) == {"sofa": 1, "couch": 0.7, "sette": 0.7}
+
+
+def test_a_synonym_that_contains_another_one_adds_nothing(searcher):
+    def of(query, *lines):
+        return pytest.approx(weights(searcher, query, *lines))
+
+    # Documents with "television set" have "television", and would count 0.7 + 0.35.
+    assert of("tv", "tv, television, television set") == {"tv": 1, "televis": 0.7}
+    assert of("tv", "tv, set, television set, television set tv") == {"tv": 1, "set": 0.7}
+    assert of("television", "television, television set") == {"televis": 1}
+    assert of("telly", "telly => television, television set") == {"televis": 1}
+    # Unless it weighs more, or the typed words are replaced.
+    assert of("tv", "tv, television ^0.2", "tv, television set ^0.9") == {
+        "tv": 1,
+        "televis": 0.45,
+        "set": 0.45,
+    }
+    assert of("television", "television => television set") == {"televis": 0.5, "set": 0.5}
+    # Equal words in another order, and words in common.
+    assert of("tv", "tv, television set, set television") == {"tv": 1, "televis": 0.35, "set": 0.35}
+    assert of("tv", "tv, television set, red television") == {
+        "tv": 1,
+        "televis": 0.35,
+        "set": 0.35,
+        "red": 0.35,
+    }
+
+
+def test_the_typed_word_is_above_compounds_that_are_synonyms(tmp_path):
+    documents = [Document("wifi", "Wi-Fi box"), Document("wlan", "WLAN cable hub box")]  # of four tokens
+    searcher = build_index(documents, tmp_path / "i", analyzer="english-parts", store_text=True)
+    assert weights(searcher, "wlan", "wlan, wifi, wi-fi") == pytest.approx({"wlan": 1, "wifi": 0.7})
+    results = searcher.search(Search("wlan", relevance=relevance("wlan, wifi, wi-fi")))
+    assert results.ranking.doc_ids == ("wlan", "wifi")
+    for explanation, hit in zip(results.explain(), results.ranking, strict=True):
+        assert sum(part.score for part in explanation.contributions) == explanation.score == hit.score
     assert weights(searcher, "chair") == {}
 
 
