@@ -65,6 +65,8 @@ _TOKEN = re.compile(
 )
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ALIASES = {"==": "=", "<>": "!="}
+_WORDS_OF = {"&": "and", "|": "or", "!": "not"}
+"""Words for the operators of programming languages."""
 _WINDOW = 60
 
 
@@ -129,9 +131,11 @@ class _Parser:
             match = _TOKEN.match(self._text, start)
             if match is None:
                 open_quote = self._text[start] in "\"'`"
+                word = _WORDS_OF.get(self._text[start])
                 raise self._error(
                     start,
                     f"a closing {self._text[start]}" if open_quote else "a field, a value or an operator",
+                    [f"write {word}"] if word else [],
                 )
             if match.lastgroup != "space":
                 tokens.append(_Token(str(match.lastgroup), match[0], start))

@@ -151,6 +151,9 @@ def test_deep_nesting_is_refused() -> None:
         ("archived = 'no'", ["write false, without quotes"]),
         ("archived = 'TRUE'", ["write true, without quotes"]),
         ("lang = 3", []),
+        ("price < 20 && lang = 'de'", ["write and"]),
+        ("price < 20 || archived", ["write or"]),
+        ("!archived", ["write not"]),
     ],
 )  # fmt: skip
 def test_wrong_values_have_a_fix(text: str, fixes: list[str]) -> None:
