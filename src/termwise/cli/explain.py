@@ -38,7 +38,7 @@ def command(
     must: Must = None,
     must_not: MustNot = None,
     lang: Lang = None,
-    fuzzy: Fuzzy = False,
+    fuzzy: Fuzzy = None,
     prefix: Prefix = False,
     like: Like = None,
     like_file: LikeFile = None,

@@ -55,7 +55,7 @@ def command(
     collapse: Collapse = None,
     collapse_size: CollapseSize = 1,
     lang: Lang = None,
-    fuzzy: Fuzzy = False,
+    fuzzy: Fuzzy = None,
     settings: QuerySet = None,
     relevance: RelevanceFile = None,
     no_feedback: NoFeedback = False,

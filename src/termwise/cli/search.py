@@ -79,7 +79,7 @@ def command(
     must: Must = None,
     must_not: MustNot = None,
     match: Match = None,
-    only_words: OnlyWords = False,
+    only_words: OnlyWords = None,
     min_relevance: MinRelevance = None,
     syntax: Syntax = False,
     sort: Annotated[
@@ -114,7 +114,7 @@ def command(
         ),
     ] = False,
     lang: Lang = None,
-    fuzzy: Fuzzy = False,
+    fuzzy: Fuzzy = None,
     prefix: Prefix = False,
     like: Like = None,
     like_file: LikeFile = None,
@@ -314,7 +314,7 @@ def _note_found(searcher: Searcher, results: Results) -> None:
         documents = counted(searcher.documents, "document")
         if conditions := conditions_text(results):
             documents += f", {conditions}"
-        all_match = len(searcher.parts) < 2 or results.matched is None or results.search.only_words
+        all_match = len(searcher.parts) < 2 or results.matched is None or bool(results.search.only_words)
         shown, matches = len(results.ranking), _match_note(results, all_match)
         total = _total(results) if all_match else None
         found = counted(shown, "result") if total in (None, shown) else f"{shown:,} of {total:,} matches"

@@ -26,7 +26,12 @@ Like = Annotated[
 ]
 LikeFile = Annotated[list[Path] | None, option("--like-file FILE", "Use the text of this file as the query.")]
 Fuzzy = Annotated[
-    bool, flag("--fuzzy", "For words that the index lacks, search for the words of similar spelling.")
+    bool | None,
+    flag(
+        "--fuzzy/--no-fuzzy",
+        "For words that the index lacks, search for the words of similar spelling.  [default: no, or as --relevance "
+        "says]",
+    ),
 ]
 Prefix = Annotated[
     bool, flag("--prefix", "Search also for words that begin with the last word of the query.")
@@ -62,11 +67,15 @@ Match = Annotated[
         "--match any|most|all|N|N%",
         "Words of the query that a document contains to match by words: most is 75 %, -1 says that one may be missing, "
         "and 2<75% is for more than 2 words.  [default: any; in a mixture all, or any if no document contains "
-        "all]",
+        "all; or as --relevance says]",
     ),
 ]
 OnlyWords = Annotated[
-    bool, flag("--only-words", "Leave out results of a mixture that match by meaning only.")
+    bool | None,
+    flag(
+        "--only-words/--no-only-words",
+        "Leave out results of a mixture that match by meaning only.  [default: no, or as --relevance says]",
+    ),
 ]
 MinRelevance = Annotated[
     float | None,
@@ -74,7 +83,7 @@ MinRelevance = Annotated[
         "--min-relevance P",
         "Leave out results of a mixture that match by meaning only, unless they are nearer than the best results of "
         "this share of unrelated queries.  [default: 0 if a document matches by words; or else 0.9; none is near "
-        "enough if no word of the query is known as a whole, or all are codes]",
+        "enough if no word of the query is known as a whole, or all are codes; or as --relevance says]",
     ),
 ]
 Syntax = Annotated[
@@ -93,7 +102,9 @@ CollapseSize = Annotated[
 ]
 RelevanceFile = Annotated[
     Path | None,
-    option("--relevance FILE", "Boosts, synonyms, pins and bans: a file in TOML or JSON."),
+    option(
+        "--relevance FILE", "Boosts, synonyms, pins, bans and defaults of searches: a file in TOML or JSON."
+    ),
 ]
 NoFeedback = Annotated[
     bool,

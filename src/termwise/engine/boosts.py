@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import numpy.typing as npt
 
-from termwise.attributes.dates import DAY, UNITS, iso, parse_date
+from termwise.attributes.dates import DAY, LETTERS, UNITS, iso, parse_date
 from termwise.attributes.field_types import FieldType
 from termwise.attributes.schema import Schema
 from termwise.budget import spend
@@ -55,7 +55,7 @@ _TYPES: dict[str, tuple[FieldType, ...]] = {
 }
 """Types of the attributes that each shape is computed from."""
 
-_PERIOD = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(minute|hour|day|week|month|year)s?\s*")
+_PERIOD = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:(minute|hour|day|week|month|year)s?|([smhdwMy]))\s*")
 
 
 @final
@@ -72,8 +72,9 @@ class Boost:
     saturation : float, optional
         For a number: ``value / (value + saturation)``, which is 1/2 for a value of `saturation`; 0 for negative values.
     half_life : str, optional
-        For a date: ``0.5 ** (age / half_life)``, with a period such as ``"30 days"``; 1 for a date in the future. Units
-        are minutes, hours, days, weeks, months and years (of 365.25 days).
+        For a date: ``0.5 ** (age / half_life)``, with a period such as ``"30 days"`` or ``"30d"``; 1 for a date in the
+        future. Units are minutes, hours, days, weeks, months and years (of 365.25 days), or the letters of filters: s
+        (seconds), m (minutes), h, d, w, M (months) and y.
     now : str or date, optional
         With `half_life`: the moment from which ages are counted; by default the minute of the search.
     near, distance : float, optional
@@ -138,7 +139,7 @@ class Boost:
             "half_life",
             self.half_life,
             self.half_life is None or _microseconds(self.half_life) is not None,
-            "a period such as '30 days'",
+            "a period such as '30 days' or '30d'",
         )
         if isinstance(self.now, date):
             object.__setattr__(self, "now", iso(self.now))
@@ -184,7 +185,10 @@ class Boost:
 
 def _microseconds(period: object) -> float | None:
     match = _PERIOD.fullmatch(period) if isinstance(period, str) else None
-    number = 0.0 if match is None else float(match[1]) * UNITS[match[2]]
+    if match is None:
+        return None
+    unit = match[2] or {**LETTERS, "M": "month", "y": "year"}[match[3]]
+    number = float(match[1]) * UNITS[unit]
     return number if 0 < number < np.inf else None
 
 
@@ -199,6 +203,7 @@ class IndexBoosts:
     index : Index
         Index with the attributes.
     boosts : sequence of Boost
+        They go with the schema of the index, see `Boost.check_schema`.
     now : int
         Time of the searches, in microseconds since 1970.
 
@@ -206,16 +211,9 @@ class IndexBoosts:
     ----------
     largest : float
         Upper bound of the sum of all boosts of a document.
-
-    Raises
-    ------
-    ParameterError, UnknownNameError
-        If the index lacks an attribute, or it has another type.
     """
 
     def __init__(self, index: Index, boosts: Sequence[Boost], now: int) -> None:
-        for boost in boosts:
-            boost.check_schema(index.schema)
         self.index, self.boosts, self._now = index, tuple(boosts), now
         self.largest = 0.0
         for boost in boosts:  # in the order of `of`, so that rounding keeps the bound

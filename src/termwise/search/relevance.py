@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field, fields
 from functools import cached_property, partial
 from itertools import chain
@@ -17,6 +17,7 @@ from termwise.errors import MalformedRecordError, ParameterError, UnknownNameErr
 from termwise.fast_dataclass import dataclass
 from termwise.search.mixture_folder import MAX_PARTS, MAX_WEIGHT
 from termwise.search.query_rules import MOST_RULES, QueryRule, QueryRules
+from termwise.search.stated_options import OPTIONS, check_options
 from termwise.storage.json_or_toml import read_json_or_toml
 from termwise.text import Analyzer
 from termwise.text.analyzer_by_attribute import readings
@@ -36,7 +37,7 @@ Record = TypeVar("Record")
 @final
 @dataclass(frozen=True)
 class Relevance:
-    """Relevance of documents beyond their texts: boosts by attributes, synonyms, rules for queries, weights of parts.
+    """Relevance beyond the texts: boosts by attributes, synonyms, rules for queries, weights of parts, and defaults.
 
     Parameters
     ----------
@@ -52,6 +53,9 @@ class Relevance:
     parts : mapping of str to float, optional
         For a mixture: weights of its parts by their names, in place of those of the mixture. A part that is not named
         keeps its weight.
+    search : mapping of str to object, optional
+        Values of `Search.match`, `Search.fuzzy`, `Search.min_relevance` and `Search.only_words` for searches for words
+        that do not state them.
 
     Raises
     ------
@@ -71,6 +75,7 @@ class Relevance:
     rules: tuple[QueryRule, ...] = ()
     files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
     parts: Mapping[str, float] = field(default_factory=dict)
+    search: Mapping[str, str | bool | float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         holds = isinstance(self.boosts, list | tuple) and all(isinstance(each, Boost) for each in self.boosts)
@@ -96,6 +101,11 @@ class Relevance:
             "parts", self.parts, holds, f"weights by names of parts, from -{MAX_WEIGHT:g} to {MAX_WEIGHT:g}"
         )
         object.__setattr__(self, "parts", dict(self.parts))
+        holds = isinstance(self.search, Mapping) and set(self.search) <= set(OPTIONS)
+        check("search", self.search, holds, f"values of {', '.join(OPTIONS)}")
+        check_options(**self.search)
+        stated = {name: value for name, value in self.search.items() if value is not None}
+        object.__setattr__(self, "search", stated)
 
     @cached_property
     def query_rules(self) -> QueryRules:
@@ -108,6 +118,10 @@ class Relevance:
             self.synonyms.matcher(analyzer)
             self.query_rules.prepare(analyzer)
 
+    def naming(self, key: str) -> AbstractContextManager[None]:
+        """Add a key, and the file that it is in, to errors."""
+        return naming([*(("file", file) for file in self.files[:1]), ("key", key)])
+
     @classmethod
     def read(cls, path: str | Path) -> Relevance:
         r"""Read a relevance file in TOML or JSON.
@@ -118,7 +132,7 @@ class Relevance:
             File that ends in ``.toml`` or ``.json``, with lists ``boosts`` and ``rules`` of tables with the parameters
             of `Boost` and `QueryRule`, and either ``synonyms``, a list of lines, or ``synonyms_file``, the path of a
             file of lines from the folder of this file. ``synonym_weight`` is the weight of two-way lines without one,
-            and ``parts`` a table of weights of the parts of a mixture.
+            ``parts`` a table of weights of the parts of a mixture, and ``search`` a table of options of searches.
 
         Raises
         ------
@@ -151,7 +165,7 @@ class Relevance:
         body : mapping
             ``boosts`` and ``rules``: lists of mappings with the parameters of `Boost` and `QueryRule`. ``synonyms``: a
             list of lines. ``synonym_weight``: weight of two-way lines without one. ``parts``: weights of the parts of a
-            mixture.
+            mixture. ``search``: values of options of searches that do not state them.
         file : Path, optional
             File that it was read from. Without one, ``synonyms_file`` is unknown.
 
@@ -163,7 +177,7 @@ class Relevance:
             If a value has another type or is out of its range; the error names its key.
         """
         where: Facts = [] if file is None else [("file", file)]
-        known: tuple[str, ...] = ("boosts", "synonyms", "synonym_weight", "rules", "parts")
+        known: tuple[str, ...] = ("boosts", "synonyms", "synonym_weight", "rules", "parts", "search")
         known += () if file is None else ("synonyms_file",)
         checked = _table(body, known, "relevance", where)
         boosts = _records(Boost, "boosts", ("attribute", "weight"), checked, where)
@@ -185,8 +199,12 @@ class Relevance:
             with naming([*where, ("key", "synonyms")]):
                 check_names("synonyms", lines)
             synonyms = Synonyms.parse(lines, file or "synonyms", unit="element of synonyms", weight=weight)
+        search = _table(checked.get("search", {}), OPTIONS, "search", where)
+        for name, value in search.items():
+            with naming([*where, ("key", f"search.{name}")]):
+                check_options(**{name: value})
         with naming(where):
-            return cls(tuple(boosts), synonyms, tuple(rules), files, checked.get("parts", {}))
+            return cls(tuple(boosts), synonyms, tuple(rules), files, checked.get("parts", {}), search)
 
 
 def read_body(file: Path) -> object:
@@ -225,11 +243,12 @@ def _records(
 
 @contextmanager
 def naming(where: Facts) -> Iterator[None]:
-    """Add facts, such as the file and the key, to errors."""
+    """Add facts, such as the file and the key, to errors that lack them."""
     try:
         yield
     except (ParameterError, UnknownNameError) as error:
-        raise type(error)(error.message, facts=[*where, *error.facts], fixes=error.fixes) from None
+        facts = [*(fact for fact in where if fact not in error.facts), *error.facts]
+        raise type(error)(error.message, facts=facts, fixes=error.fixes) from None
 
 
 def _malformed(file: Path, expected: str, seen: str) -> MalformedRecordError:

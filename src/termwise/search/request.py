@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, field, replace
 from typing import TYPE_CHECKING, final
 
 from termwise.engine.allowed_documents import FilterLike
@@ -13,7 +13,8 @@ from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.records import AttributeValue, ExcludedDocuments, Query
-from termwise.validation import check, check_flag, check_names, is_finite_number, is_integer
+from termwise.search.stated_options import OPTIONS, check_options
+from termwise.validation import check, check_flag, check_names, is_integer
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class Search:
         (75 %), ``all``, a number such as ``2``, a per cent such as ``60%``, rounded down, or what may be missing, such
         as ``-1``; with a condition, ``2<75%``. At least 1, at most all. By default, ``any`` in an index; in a mixture
         ``all``, or ``any`` if no document that the conditions allow contains all. See `termwise.engine.word_matches`.
+        This option, `only_words`, `min_relevance` and `fuzzy` have other defaults if `relevance` does.
     only_words : bool, optional
         In a mixture, leave out results that match by meaning only.
     min_relevance : float, optional
@@ -129,8 +131,8 @@ class Search:
         Use the feedback of a mixture that has it: score the candidates again after the query is moved towards the first
         documents, see `termwise.engine.feedback`.
     relevance : Relevance, optional
-        Attributes of documents that change their scores, synonyms for the words of the query, and documents that come
-        first or are no results for some queries.
+        Attributes of documents that change their scores, synonyms for the words of the query, documents that come first
+        or are no results for some queries, and defaults of some options.
     approximate : int, optional
         Search vectors approximately: a graph (`termwise.indexing.build_graph`) proposes this many windows, and only
         their documents are scored, exactly. Some of the best documents can be missing. By default all vectors are read.
@@ -164,7 +166,7 @@ class Search:
     must: Words = _NONE
     must_not: Words = _NONE
     match: str | None = None
-    only_words: bool = False
+    only_words: bool | None = None
     min_relevance: float | None = None
     syntax: bool = False
     sort: str | Sequence[str] | None = None
@@ -176,7 +178,7 @@ class Search:
     facet_values: int = _COUNTS["facet_values"]
     multi_select: bool = False
     lang: str | None = None
-    fuzzy: bool = False
+    fuzzy: bool | None = None
     prefix: bool = False
     weighting: QuerySettings = DEFAULT
     feedback: bool = True
@@ -223,19 +225,13 @@ class Search:
             self._check_after()
         if self.exclude is not _NONE:
             self._set(exclude=ExcludedDocuments.of({"": self.exclude}).for_query("") or _NONE)
-        for name in ("syntax", "multi_select", "fuzzy", "prefix", "only_words"):
+        for name in ("syntax", "multi_select", "prefix"):
             if getattr(self, name) is not False:
                 check_flag(name, getattr(self, name))
-        if self.match is not None:
-            from termwise.engine.word_matches import is_number_of_words
-
-            holds = isinstance(self.match, str) and is_number_of_words(self.match)
-            check(
-                "match", self.match, holds, "any, most, all, or a number of words such as 2, 75%, -1 or 2<75%"
-            )
+        stated = {name: value for name in OPTIONS if (value := getattr(self, name)) is not None}
+        if stated:
+            check_options(**stated)
         if self.min_relevance is not None:
-            holds = is_finite_number(self.min_relevance) and 0 <= self.min_relevance <= 1
-            check("min_relevance", self.min_relevance, holds, "a number from 0 to 1")
             self._set(min_relevance=float(self.min_relevance))
         if self.lang is not None:
             check("lang", self.lang, isinstance(self.lang, str), "a language, such as de")
@@ -310,6 +306,22 @@ class Search:
             others += ["weighting"] if self.weighting != DEFAULT else []
             if others:
                 raise _not_together(["weights"], others)
+
+    def with_defaults(self) -> Search:
+        """Return the search with the defaults of its relevance for the options that it does not state.
+
+        They are for searches for words: a document or weights as the query has none of them. Candidates, which are
+        results whatever words they contain, have that of `fuzzy` only.
+        """
+        by_words = self.like is None and self.like_text is None and self.weights is None
+        if self.relevance is None or not self.relevance.search or not by_words:
+            return self
+        defaults = {
+            name: value
+            for name, value in self.relevance.search.items()
+            if getattr(self, name) is None and (name == "fuzzy" or self.candidates is None)
+        }
+        return replace(self, **defaults) if defaults else self  # type: ignore[arg-type]
 
     @property
     def text(self) -> str:

@@ -24,6 +24,7 @@ from termwise.search.hits import Hit, Matching, hits_of
 from termwise.search.parts import EncodedQuery, Floats, Ordinals, PartEncoding
 from termwise.search.request import MOST_RESULTS, Search
 from termwise.search.single_index import IndexMatches, SingleIndex
+from termwise.search.stated_options import OPTIONS
 from termwise.text.analyzer_by_attribute import readings
 from termwise.validation import is_integer
 
@@ -61,6 +62,7 @@ class Results:
     """
 
     def __init__(self, backend: Backend, search: Search) -> None:
+        stated, search = search, search.with_defaults()
         self.search = search
         self._backend = backend
         schema = backend.attribute_index.schema
@@ -107,7 +109,15 @@ class Results:
         self._boosts = None if search.relevance is None else boosts_of(backend, search.relevance)
         for name in (*search.facets, *search.ranges):
             schema.check_name(name)
-        self._encodings = backend.encodings(search, example)
+        try:
+            self._encodings = backend.encodings(search, example)
+        except ParameterError as error:
+            refused = {label for label, _ in error.facts}
+            of_file = [name for name in OPTIONS if name in refused and getattr(stated, name) is None]
+            if search.relevance is None or not of_file:
+                raise
+            with search.relevance.naming(f"search.{of_file[0]}"):
+                raise
         self._set_rules()
         self._k, self._query_id = search.k + search.offset, search.query_id or search.like or ""
         self._candidates = search.candidates
@@ -677,7 +687,13 @@ def _in_order(ordinals: Ordinals, scores: Floats) -> Best:
 
 
 def boosts_of(backend: Backend, relevance: Relevance) -> IndexBoosts | None:
-    """Return the boosts of a search over the documents of a backend; None without any."""
+    """Return the boosts of a search over the documents of a backend; None without any.
+
+    Raises
+    ------
+    ParameterError, UnknownNameError
+        If the documents lack an attribute, or it has another type; the error names the file and the key.
+    """
     boosts, kept = relevance.boosts, backend.kept_boosts
     if not boosts:
         return None
@@ -690,6 +706,9 @@ def boosts_of(backend: Backend, relevance: Relevance) -> IndexBoosts | None:
     now = time.time_ns() // 1000 // MINUTE * MINUTE if moves else 0
     found = kept.get((boosts, now))
     if found is None:
+        for number, boost in enumerate(boosts):
+            with relevance.naming(f"boosts[{number}]"):
+                boost.check_schema(backend.attribute_index.schema)
         found = IndexBoosts(backend.attribute_index, boosts, now)
         for key in [*kept][: 1 - MOST_KEPT]:
             kept.pop(key, None)

@@ -150,9 +150,9 @@ class SingleIndex:
             )
         if (search.fuzzy or search.prefix) and self.similar_terms is None:
             facts = [("index", self.path), ("analyzer", self.encoder.analyzer.spec.name)]
-            raise no_whole_words(search.fuzzy, search.prefix, facts)
+            raise no_whole_words(bool(search.fuzzy), search.prefix, facts)
         if (search.match is not None or search.only_words) and self.index.term_vectors is not None:
-            raise no_words(search.match, search.only_words, [("index", self.path)])
+            raise no_words(search.match, bool(search.only_words), [("index", self.path)])
         if search.relevance is not None and search.relevance.parts:
             raise ParameterError(
                 "only a mixture has parts with weights",
@@ -215,7 +215,7 @@ class SingleIndex:
             self.index,
             search.weighting,
             similar_terms,
-            search.fuzzy,
+            bool(search.fuzzy),
             search.prefix,
             example,
             synonym_terms,

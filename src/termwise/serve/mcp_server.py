@@ -122,7 +122,9 @@ class _Search(_Tool):
     sort: str | None = Field(
         None, description="Attribute to sort by instead of the score; -price for descending."
     )
-    fuzzy: bool = Field(False, description="Also search for words of similar spelling.")
+    fuzzy: bool | None = Field(
+        None, description="Also search for words of similar spelling; by default as the index is set up."
+    )
     lang: str | None = _LANG
     text: bool = Field(False, description="Return the whole text of each result, besides an excerpt.")
 

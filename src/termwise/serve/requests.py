@@ -53,8 +53,9 @@ FILTER: Any = Field(
 RELEVANCE: Any = Field(
     None,
     description=(
-        "Attributes that change the scores, synonyms, rules for queries, and weights of the parts of a mixture, as in "
-        "a relevance file, instead of those that the service has for the index; an empty object for none."
+        "Attributes that change the scores, synonyms, rules for queries, weights of the parts of a mixture, and "
+        "defaults of searches, as in a relevance file, instead of those that the service has for the index; an empty "
+        "object for none."
     ),
     examples=[{"boosts": [{"attribute": "sold", "weight": 2, "saturation": 100}]}],
 )
@@ -103,12 +104,14 @@ class SearchOptions(_Request):
         description=(
             "Words of the query that matches contain: `any`, `most` (75 %), `all`, a number such as `2`, a per cent "
             "such as `60%`, what may be missing, such as `-1`, or with a condition, `2<75%`. By default `any`; in a "
-            "mixture `all`, or `any` if no document contains all."
+            "mixture `all`, or `any` if no document contains all; or as the relevance file of the index says."
         ),
         examples=["all"],
     )
-    only_words: bool = Field(
-        False, description="Leave out the results of a mixture that match by meaning only."
+    only_words: bool | None = Field(
+        None,
+        description="Leave out the results of a mixture that match by meaning only. By default no, or as the relevance "
+        "file of the index says.",
     )
     min_relevance: float | None = Field(
         None,
@@ -116,7 +119,8 @@ class SearchOptions(_Request):
         le=1,
         description=(
             "Leave out the results of a mixture that match by meaning only, unless they are nearer than the best "
-            "results of this share of unrelated queries. By default 0.9 if no document matches by words, otherwise 0."
+            "results of this share of unrelated queries. By default 0.9 if no document matches by words, otherwise 0; "
+            "or as the relevance file of the index says."
         ),
     )
     syntax: bool = Field(
@@ -143,7 +147,11 @@ class SearchOptions(_Request):
         description="Language of the query, such as `de`, in an index whose analyzer depends on an attribute: words "
         "match documents of this language only. By default, the query is read in each language.",
     )
-    fuzzy: bool = Field(False, description="Add words of similar spelling for words that the index lacks.")
+    fuzzy: bool | None = Field(
+        None,
+        description="Add words of similar spelling for words that the index lacks. By default no, or as the relevance "
+        "file of the index says.",
+    )
     prefix: bool = Field(False, description="Add words that begin with the last word.")
     feedback: bool = Field(True, description="Use the feedback of a mixture that has it.")
     relevance: dict[str, Any] | None = RELEVANCE
@@ -252,7 +260,7 @@ class ExplainRequest(_Request):
     filter: Filter | None = FILTER
     text: bool = Field(False, description="Return the query and the text, in which spans are positions.")
     lang: str | None = None
-    fuzzy: bool = False
+    fuzzy: bool | None = None
     prefix: bool = False
     feedback: bool = True
     relevance: dict[str, Any] | None = RELEVANCE

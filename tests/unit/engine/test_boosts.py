@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,15 @@ def test_shapes_by_hand(shop: Searcher) -> None:
     assert halved == pytest.approx([1, 1 / 4, 1, 0, 0, 0])  # the third is in the future
     halved = shapes(shop, attribute="added", half_life="1 week", now="1970-01-15")
     assert halved == pytest.approx([0.5 ** (4 / 7), 1 / 4, 1, 0, 0, 0])
+    for short, long in [
+        ("7d", "1 week"),
+        ("36h", "1.5 days"),
+        ("6M", "0.5 years"),
+        ("2y", "24 months"),
+        ("600s", "10m"),
+    ]:
+        asked = {"attribute": "added", "now": "1970-01-15"}
+        assert shapes(shop, half_life=short, **asked) == shapes(shop, half_life=long, **asked)
     assert shapes(shop, attribute="price", near=20, distance=5) == pytest.approx([1, 1 / 2, 1 / 4, 0, 0, 0])
     assert shapes(shop, attribute="brand", values=["Aki", "none"]) == [0, 1, 0, 0, 0, 1]
     assert shapes(shop, attribute="tags", values=["old", "bio"]) == [1, 0, 0, 1, 0, 0]
@@ -115,3 +125,15 @@ def test_types_that_do_not_fit(shop: Searcher) -> None:
             shop.search(Search("tea", relevance=Relevance((boost,))))
     with pytest.raises(UnknownNameError, match="did you mean sold"):
         shop.search(Search("tea", relevance=Relevance((Boost("solds", 1, saturation=1),))))
+
+
+def test_errors_of_an_attribute_name_file_and_key(shop: Searcher, tmp_path: Path) -> None:
+    file = tmp_path / "r.json"
+    boosts = [{"attribute": name, "weight": 1, "saturation": 1} for name in ("sold", "sodl", "brand")]
+    file.write_text(json.dumps({"boosts": boosts[:2]}))
+    with pytest.raises(UnknownNameError, match="did you mean sold") as unknown:
+        shop.search(Search("tea", relevance=Relevance.read(file)))
+    assert unknown.value.facts[:3] == (("file", file), ("key", "boosts[1]"), ("given", "sodl"))
+    with pytest.raises(ParameterError, match="another type") as raised:
+        shop.search(Search("tea", relevance=Relevance.of({"boosts": boosts[2:]})))
+    assert raised.value.facts[:2] == (("key", "boosts[0]"), ("attribute", "brand"))

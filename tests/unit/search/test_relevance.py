@@ -48,6 +48,7 @@ def test_toml_and_json_are_the_same(tmp_path: Path) -> None:
         ({"attribute": "sold", "weight": 1, "saturation": 0}, "saturation cannot have"),
         ({"attribute": "sold", "weight": 1, "saturation": True}, "saturation cannot have"),
         ({"attribute": "added", "weight": 1, "half_life": "30"}, "half_life cannot have"),
+        ({"attribute": "added", "weight": 1, "half_life": "30D"}, "half_life cannot have"),
         ({"attribute": "added", "weight": 1, "half_life": "0 days"}, "half_life cannot have"),
         ({"attribute": "added", "weight": 1, "half_life": "1 day", "now": "soon"}, "now cannot have"),
         ({"attribute": "sold", "weight": 1, "saturation": 1, "now": "2026-01-01"}, "now cannot have"),

@@ -67,6 +67,21 @@ def test_tools_are_described(shop: Path) -> None:
     )
 
 
+def test_options_that_a_tool_does_not_state_are_those_of_the_relevance_file(
+    shop: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "relevance.json"
+    file.write_text('{"search": {"match": "all", "fuzzy": true}}')
+    settings = ServiceSettings(relevance=(str(file),))
+
+    def found(**arguments: Any) -> set[str]:
+        answer = _called(shop, "search", settings, query="gren tea", **arguments).structured_content
+        return {hit["doc_id"] for hit in answer["hits"]}
+
+    assert found() == {"sencha", "genmaicha"}
+    assert found(fuzzy=False) == set()
+
+
 def test_a_search_returns_what_the_searcher_returns(shop: Path) -> None:
     ranking = termwise.open(shop).rank("green tea", k=2, filter="price < 20")
     result = _called(shop, "search", query="green tea", k=2, filter="price < 20")

@@ -64,6 +64,70 @@ def test_requests_and_a_file_that_changes(
         assert search() == plain
 
 
+def test_options_of_searches_that_do_not_state_them(shop: Path, tmp_path: Path) -> None:
+    file = tmp_path / "relevance.toml"
+    file.write_text('[search]\nmatch = "all"\nfuzzy = true\n')
+    with served([str(shop)], ServiceSettings(threads=2, relevance=(str(file),))) as client:
+
+        def found(path: str, **request: object) -> set[str]:
+            answer = client.post(path, json=request)
+            assert answer.status_code == 200, answer.text
+            return {hit["doc_id"] for hit in answer.json()["hits"]}
+
+        one, several = "/v1/indexes/shop/search", "/v1/search"
+        indexes = [{"index": "shop"}]
+        all_words, any_word = {"sencha", "genmaicha"}, {"sencha", "genmaicha", "assam", "pot"}
+        assert found(one, query="gren tea") == found(several, query="gren tea", indexes=indexes) == all_words
+        assert found(one, query="gren tea", match="any") == any_word
+        assert found(one, query="gren tea", fuzzy=False) == set()
+        assert found(one, query="gren tea", fuzzy=None, match=None) == all_words
+        assert found(one, query="gren tea", relevance={}) == any_word
+        assert found(one, like="sencha", k=2)
+        asked = {"query": "gren tea", "doc_id": "sencha"}
+        terms = client.post("/v1/indexes/shop/explain", json=asked).json()["explanation"]["contributions"]
+        assert "fuzzy" in {each["origin"] for each in terms}
+
+        def page(**address: str) -> str:
+            return client.get("/", params={"q": "gren tea", **address}, headers={"accept": "text/html"}).text
+
+        assert "2 results" in page()
+        assert 'name="fuzzy" value="1" data-submit checked' in page()
+        assert 'name="fuzzy" value="1" data-submit>' in page(fuzzy="0")
+        assert "2 results" not in page(fuzzy="0")
+
+        def opensearch(query: object, path: str = "_search") -> set[str]:
+            answer = client.post(f"/shop/{path}", json={"query": query})
+            assert answer.status_code == 200, answer.text
+            return {hit["_id"] for hit in answer.json()["hits"]["hits"]}
+
+        def match(**stated: object) -> dict[str, object]:
+            return {"match": {"text": {"query": "gren tea", **stated}}}
+
+        assert opensearch(match()) == all_words
+        assert opensearch(match(operator="or")) == opensearch(match(minimum_should_match=1)) == any_word
+        assert opensearch(match(fuzziness=0)) == set()
+        assert opensearch(match(fuzziness=0, operator="or")) == any_word
+        multi = {"query": "gren tea", "fields": ["text"]}
+        assert opensearch({"multi_match": multi}) == all_words
+        assert opensearch({"query_string": {"query": "gren tea"}}) == all_words
+        assert opensearch({"query_string": {"query": "gren tea", "default_operator": "or"}}) == any_word
+        both = {"must": [{"match": {"text": "tea"}}], "should": [{"match": {"text": "rice"}}]}
+        assert opensearch({"bool": both}) == any_word
+        assert opensearch({"match_phrase": {"text": "green tea"}}) == all_words
+        assert opensearch({"ids": {"values": ["pot"]}}) == {"pot"}
+        for query, matched in [(match(), False), (match(operator="or"), True)]:
+            answer = client.post("/shop/_explain/pot", json={"query": query}).json()
+            assert answer["matched"] is matched
+
+
+def test_a_file_whose_options_do_not_fit_its_index(shop: Path, tmp_path: Path) -> None:
+    file = tmp_path / "r.json"
+    file.write_text(json.dumps({"search": {"min_relevance": 0.5}}))
+    with pytest.raises(ParameterError) as raised:
+        ServedIndexes([str(shop)], relevance=[str(file)])
+    assert raised.value.facts[:2] == (("file", file), ("key", "search.min_relevance"))
+
+
 def test_files_for_indexes(shop: Path, tmp_path: Path) -> None:
     file = tmp_path / "r.json"
     file.write_text(json.dumps(DEAR))

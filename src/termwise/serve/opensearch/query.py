@@ -8,8 +8,8 @@ conditions. A combination whose results would be others is refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import field, replace
 from itertools import combinations, islice
 from typing import Any
 
@@ -41,6 +41,9 @@ MOST_CLAUSES = 256
 MOST_COMBINATIONS = 100
 """Combinations of conditions of which a number suffices."""
 
+DECIDED: dict[str, Any] = {"match": "any", "fuzzy": False}
+"""Options of a query with other clauses than one `match` or `multi_match` that does not state them."""
+
 CLAUSES = tuple(
     dict.fromkeys(
         (
@@ -68,11 +71,18 @@ class TranslatedQuery:
         Fields of `SearchRequest`.
     factor, constant : float
         The score of a result is `factor` times that of the search, plus `constant`.
+    decided : dict
+        Further fields, which matter if the relevance file of the index has other defaults of them.
     """
 
     request: dict[str, Any]
     factor: float = 1.0
     constant: float = 0.0
+    decided: Mapping[str, Any] = field(default_factory=dict)
+
+    def request_with(self, defaults: Collection[str]) -> dict[str, Any]:
+        """Return the fields of `SearchRequest` for an index whose relevance file has defaults of some options."""
+        return {name: value for name, value in self.decided.items() if name in defaults} | self.request
 
     @property
     def ranks(self) -> bool:
@@ -373,7 +383,11 @@ class _Reading:
             request["candidates"] = [name for name, is_known in zip(self.ids, known, strict=True) if is_known]
         if self.loose and self.loose[0][1] != "1":
             request |= {"match": self.loose[0][1], "only_words": True}
-        found = self.with_words(request, scored) if scored else TranslatedQuery(request, 1.0, self.constant)
+        found = TranslatedQuery(request, 1.0, self.constant)
+        if scored:
+            decided = self.loose[0][0][0].stated if self.loose and len(scored) == 1 else DECIDED
+            found = self.with_words(request, scored)
+            found = replace(found, decided={name: DECIDED[name] for name in decided})
         if self.boosts:
             if not found.factor:
                 raise UnsupportedError.of("beside function_score, a text with the boost", 0)

@@ -43,11 +43,16 @@ class _Term(NamedTuple):
 
 @dataclass(frozen=True)
 class _Defaults:
-    """Fields and operator of words without a field."""
+    """Fields and operator of words without a field; an operator that is not stated is `or`."""
 
     fields: Fields
     names: tuple[Any, ...]
-    every: bool
+    operator: str | None
+
+    @property
+    def every(self) -> bool:
+        """Whether the operator is `and`."""
+        return self.operator == "and"
 
     def words(
         self, words: str, *, boost: float = 1.0, is_prefix: bool = False, names: Sequence[Any] = ()
@@ -56,8 +61,8 @@ class _Defaults:
         given: Clause = {"query": words, "fields": list(names or self.names)}
         if is_prefix:
             given["type"] = "bool_prefix"
-        elif self.every:
-            given["operator"] = "and"
+        elif self.operator is not None:
+            given["operator"] = self.operator
         if boost != 1:
             given["boost"] = boost
         is_plain = boost == 1 and not names
@@ -113,7 +118,7 @@ def read_text_query(kind: str, body: object, fields: Fields, most: int) -> Claus
             "a text of the query is longer than this service allows",
             facts=[("characters", len(words)), ("most", most)],
         )
-    defaults = _Defaults(fields, names, operator == "and")
+    defaults = _Defaults(fields, names, operator if "default_operator" in given else None)
     return (_QueryString if kind == "query_string" else _SimpleQueryString)(words, defaults).read()
 
 

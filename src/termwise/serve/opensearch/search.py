@@ -61,6 +61,7 @@ def search(
     }
     filtered_later = bool(asked.aggregations) and asked.counted is not asked.query
     request = _request(
+        opened,
         asked.query,
         k=max(1, asked.size),
         offset=asked.first,
@@ -92,7 +93,7 @@ def search(
     }
     if asked.aggregations:
         if filtered_later:
-            found = own.search(opened, _request(asked.counted, k=1, show=[], **counts), settings)
+            found = own.search(opened, _request(opened, asked.counted, k=1, show=[], **counts), settings)
         answer["aggregations"] = {
             each.name: _counts(each, found, fields, settings) for each in asked.aggregations
         }
@@ -103,7 +104,7 @@ def count(opened: OpenIndex, body: object, settings: ServiceSettings) -> dict[st
     """Answer with the number of matches of a query."""
     given = known_keys(body, "a count", ("query",))
     query = translate(given.get("query", {"match_all": {}}), opened.searcher, settings)
-    return {"count": own.count(opened, _request(query), settings), "_shards": SHARDS}
+    return {"count": own.count(opened, _request(opened, query), settings), "_shards": SHARDS}
 
 
 def to_delete(opened: OpenIndex, body: object, settings: ServiceSettings) -> list[str]:
@@ -122,7 +123,7 @@ def to_delete(opened: OpenIndex, body: object, settings: ServiceSettings) -> lis
     if query.ranks:
         fix = "require words: put match with operator and, or match_phrase, into the filter of a bool"
         raise UnsupportedError.of("in a deletion, a clause that", "ranks by words", ["conditions"], fix)
-    request = _request(query, k=most, show=[], total=True)
+    request = _request(opened, query, k=most, show=[], total=True)
     found = own.search(opened, request, replace(settings, max_results=most)).answer
     if found["total"] > most:
         raise TooLargeError(
@@ -147,17 +148,20 @@ def explain(
         raise UnknownIdError("the index has no such document", facts=[("doc_id", doc_id)])
     query = translate(known_keys(body, "an explanation", ("query",)).get("query"), searcher, settings)
     alone = [each for each in (doc_id,) if each in query.request.get("candidates", (doc_id,))]
-    if "match" in query.request:  # which candidates do not need
+    defaults = _defaults(opened).keys() if query.ranks else frozenset[str]()
+    if (query.request.keys() | defaults) & {"match", "only_words"}:  # which candidates do not need
         others = [*query.request.get("exclude", ()), doc_id]
         counts = [
-            own.count(opened, _request(each), settings)
-            for each in (query, TranslatedQuery({**query.request, "exclude": others}))
+            own.count(opened, _request(opened, each), settings)
+            for each in (query, replace(query, request={**query.request, "exclude": others}))
         ]
         alone = alone if counts[0] > counts[1] else []
-    asked = {name: value for name, value in query.request.items() if name not in ("match", "only_words")}
-    request = _request(
-        TranslatedQuery({**asked, "candidates": alone}), k=1, explain=True, text=source is not None
+    asked, decided = (
+        {name: value for name, value in given.items() if name not in ("match", "only_words")}
+        for given in (query.request, query.decided)
     )
+    alone_query = replace(query, request=asked | {"candidates": alone}, decided=decided)
+    request = _request(opened, alone_query, k=1, explain=True, text=source is not None)
     hits = own.search(opened, request, settings).explained()["hits"]
     matched = bool(hits) and (not query.ranks or _shares_a_term(hits[0]["explanation"]))
     answer: dict[str, Any] = {
@@ -177,11 +181,16 @@ def _shares_a_term(explanation: ExplanationAnswer) -> bool:
     return any(part["origin"] not in ("absent", "boost", *NOT_TERMS) for part in explanation["contributions"])
 
 
-def _request(query: TranslatedQuery, **fields: Any) -> SearchRequest:
+def _request(opened: OpenIndex, query: TranslatedQuery, **fields: Any) -> SearchRequest:
     try:
-        return SearchRequest(**query.request, **fields)
+        return SearchRequest(**query.request_with(_defaults(opened)), **fields)
     except ValidationError as error:
         raise invalid_request(error) from None
+
+
+def _defaults(opened: OpenIndex) -> Mapping[str, Any]:
+    """Return the options that the relevance file of an index decides."""
+    return {} if opened.relevance is None else opened.relevance.search
 
 
 def _max_score(asked: SearchBody, hits: list[HitAnswer]) -> float | None:

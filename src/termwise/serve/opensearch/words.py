@@ -44,6 +44,9 @@ _TYPES: dict[str, dict[str, bool]] = {
 }
 """Types of multi_match, and what they say about the words."""
 
+_STATED = {"match": ("operator", "minimum_should_match"), "fuzzy": ("fuzziness",)}
+"""Keys that state options of `Search`."""
+
 PATTERNS = ("prefix", "wildcard")
 """Clauses on a text or an attribute that match what begins with a value."""
 
@@ -66,6 +69,8 @@ class Words:
         Query weights of terms, instead of words.
     least : str
         How many of the words results contain, see `Search.match`.
+    stated : frozenset of str
+        Those of ``match`` and ``fuzzy`` that the clause states; for others, the index can have defaults.
     """
 
     text: str = ""
@@ -76,6 +81,7 @@ class Words:
     prefix: bool = False
     weights: Mapping[str, float] | None = None
     least: str = "1"
+    stated: frozenset[str] = frozenset(_STATED)
 
     @property
     def one_suffices(self) -> bool:
@@ -153,7 +159,8 @@ def _multi_match(body: object, fields: Fields) -> Words:
 
 def _words(given: Mapping[str, Any], kind: str, meaning: Mapping[str, Any]) -> Words:
     words = text(given.get("query"), f"query of {kind}")
-    return Words(words, _boost(given), **(meaning or _operators(given, kind)))
+    stated = frozenset(name for name, keys in _STATED.items() if any(key in given for key in keys))
+    return Words(words, _boost(given), **(meaning or {**_operators(given, kind), "stated": stated}))
 
 
 def _operators(given: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -35,8 +35,8 @@ class SearchAddress:
         From 1; 0 for what is no number of a page.
     sort : str
         Attribute to sort by, after - for descending order; empty for the order of the scores.
-    fuzzy : bool
-        Whether to add words of similar spelling.
+    fuzzy : bool or None
+        Whether to add words of similar spelling; None if the address does not say it.
     lang : str
         Language of the query; empty for each language of the index.
     any_relevance : bool
@@ -54,7 +54,7 @@ class SearchAddress:
     like: str = ""
     page: int = 1
     sort: str = ""
-    fuzzy: bool = False
+    fuzzy: bool | None = None
     lang: str = ""
     any_relevance: bool = False
     chosen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class SearchAddress:
             like="" if query else given.get("like", ""),
             page=_page(given.get("page") or "1"),
             sort=given.get("sort", ""),
-            fuzzy=is_set(given, "fuzzy"),
+            fuzzy=is_set(given, "fuzzy") if "fuzzy" in given else None,
             lang=given.get("lang", ""),
             any_relevance=is_set(given, "any"),
             chosen={
@@ -166,7 +166,8 @@ class SearchAddress:
 
     def _parameters(self) -> list[tuple[str, str]]:
         pairs = [("index", self.index), ("q", self.query), ("like", self.like), ("sort", self.sort)]
-        pairs += [("fuzzy", "1" if self.fuzzy else ""), ("all", "1" if self.all_documents else "")]
+        pairs += [("fuzzy", "" if self.fuzzy is None else str(int(self.fuzzy)))]
+        pairs += [("all", "1" if self.all_documents else "")]
         pairs += [("lang", self.lang), ("any", "1" if self.any_relevance else "")]
         pairs += [("page", str(self.page) if self.page > 1 else "")]
         pairs += [(CHOSEN + name, each) for name, values in self.chosen.items() for each in values]

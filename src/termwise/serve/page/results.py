@@ -89,6 +89,8 @@ def results_view(
     """
     opened = served.current()
     values = _asked(opened.searcher, address, choices)
+    if opened.relevance is not None:
+        values["fuzzy_by_default"] = opened.relevance.search.get("fuzzy", False)
     address = values["address"]
     if not address.query and not address.like and not address.lists:
         return values
@@ -128,10 +130,11 @@ def _asked(searcher: Searcher, address: SearchAddress, choices: Sequence[str]) -
         "documents": searcher.index.documents,
         "stores_text": searcher.index.stores_text,
         "attribute": next((name for name, kind in schema.items() if kind in COUNTED), ""),
-        "browse": address.url(query="", like="", fuzzy=False, all_documents=True),
+        "browse": address.url(query="", like="", fuzzy=None, all_documents=True),
         "again": address.url(page=address.page),
         "answer": None,
         "refused": None,
+        "fuzzy_by_default": False,
         "left_out": left_out,
         "facets": [
             Facet(name, CHOSEN + name, _choices((), chosen)) for name, chosen in address.chosen.items()
@@ -243,7 +246,7 @@ def _request(address: SearchAddress, searcher: Searcher, settings: ServiceSettin
         "offset": offset,
         "filter": address.filter(schema),
         "sort": address.sort or None,
-        "fuzzy": address.fuzzy and not address.like,
+        "fuzzy": None if address.like else address.fuzzy,
         "lang": address.lang_of_query,
         "min_relevance": 0.0 if address.any_relevance else None,
         "facets": list(dict.fromkeys([*address.chosen, *counted]))[: settings.max_facets],

@@ -88,7 +88,7 @@ def document_view(
             "filter": address.filter(searcher.schema),
             "doc_id": doc_id,
             "competitors": 0,
-            "fuzzy": address.fuzzy and not address.like,
+            "fuzzy": None if address.like else address.fuzzy,
             "lang": address.lang_of_query,
         }
         explanation = explanation_of(opened, checked_model(asked, ExplainRequest), settings)

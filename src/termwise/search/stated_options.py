@@ -1,0 +1,36 @@
+"""Options of a search that a relevance file can decide for the requests that do not state them."""
+
+from __future__ import annotations
+
+from termwise.validation import check, check_flag, is_finite_number
+
+OPTIONS = ("match", "fuzzy", "min_relevance", "only_words")
+"""Names of these options in `Search`, where None stands for an option that is not stated."""
+
+
+def check_options(
+    *,
+    match: object = None,
+    fuzzy: object = None,
+    min_relevance: object = None,
+    only_words: object = None,
+) -> None:
+    """Check the values of the options that are stated.
+
+    Raises
+    ------
+    ParameterError
+        If a value has another type or is out of its range.
+    """
+    if match is not None:
+        from termwise.engine.word_matches import is_number_of_words
+
+        holds = isinstance(match, str) and is_number_of_words(match)
+        check("match", match, holds, "any, most, all, or a number of words such as 2, 75%, -1 or 2<75%")
+    if fuzzy is not None:
+        check_flag("fuzzy", fuzzy)
+    if min_relevance is not None:
+        holds = is_finite_number(min_relevance) and 0 <= min_relevance <= 1
+        check("min_relevance", min_relevance, holds, "a number from 0 to 1")
+    if only_words is not None:
+        check_flag("only_words", only_words)
