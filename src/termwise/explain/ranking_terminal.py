@@ -27,6 +27,7 @@ from termwise.explain.explanation_text import (
 from termwise.explain.passages import Mark, best_passage
 from termwise.explain.styled_line import StyledLine, colours_of, marked_line
 from termwise.records import Ranking
+from termwise.text.words_around import inside_word
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
@@ -69,8 +70,9 @@ def ranking_lines(
     offset : int, optional
         Number of results before these; the first rank is the next number.
     words : sequence of sequence of (int, int), optional
-        For each explanation, the ranges of its text that can be marked, ascending and apart: words, see
-        `termwise.search.snippets`. By default, all matches are marked, also pieces of words.
+        For each explanation, words of its text, ascending and apart, see `termwise.search.snippets`. Matches are marked
+        if they are in one of them, which is then marked as a whole, or are whole words themselves. By default, all
+        matches are marked, also pieces of words.
 
     Raises
     ------
@@ -235,16 +237,22 @@ def _flow(parts: Iterable[StyledLine], columns: int) -> list[StyledLine]:
     return lines
 
 
-def _of_words(found: Iterable[Mark], words: Sequence[Span]) -> list[Mark]:
-    """Return the heaviest mark of each word that has any, extended to the word."""
+def _of_words(text: str, found: Iterable[Mark], words: Sequence[Span]) -> list[Mark]:
+    """Return the heaviest mark of each word that has any, extended to the word, and other marks of whole words."""
     heaviest: dict[Span, Mark] = {}
+    others = []
     for mark in found:
-        for start, end in words[bisect_right(words, mark.start, key=itemgetter(1)) :]:
+        first = bisect_right(words, mark.start, key=itemgetter(1))
+        if first == len(words) or words[first][0] >= mark.end:
+            if not inside_word(text, mark.start) and not inside_word(text, mark.end):
+                others.append(mark)
+            continue
+        for start, end in words[first:]:
             if start >= mark.end:
                 break
             if (start, end) not in heaviest or mark.weight > heaviest[start, end].weight:
                 heaviest[start, end] = mark._replace(start=start, end=end)
-    return sorted(heaviest.values())
+    return sorted([*heaviest.values(), *others])
 
 
 def _one_line(
@@ -252,7 +260,7 @@ def _one_line(
 ) -> StyledLine:
     """Return a line of the text, of a long one from the window that was scored, whose name can be put before it."""
     text, colours = legible(explanation.text or ""), colours_of(explanation)
-    text_marks = marks(explanation) if words is None else _of_words(marks(explanation), words)
+    text_marks = marks(explanation) if words is None else _of_words(text, marks(explanation), words)
     window = scored_window(explanation)
     name, within = ("", None) if window is None else window
     before = StyledLine((f"{name}: ", "dim")) if named and name else StyledLine()

