@@ -374,6 +374,8 @@ def test_a_teacher_gives_the_margins(data, base, tmp_path):  # noqa: F811
     facts = train_reranker("cross-encoder", [data], base, out, settings=settings, validation="none")
     assert facts["pairs_read"] == 14 * 4
     assert (out / "training" / "teacher").is_dir()
+    assert facts["settings"]["teacher"] == base.name
+    assert str(base) not in (out / "scorer.json").read_text() + (out / "README.md").read_text()
 
 
 def test_unknown_kinds_and_foreign_settings_are_refused(tmp_path):

@@ -169,7 +169,7 @@ def train_reranker(
         "kind": kind,
         "base": base_name(base),
         "data": [source.facts() for source in sources],
-        "settings": asdict(settings),
+        "settings": asdict(settings) | {"teacher": base_name(settings.teacher)},  # no local path
         "queries": len(judged),
         "pairs_read": sum(batches.passages(number).size for number in range(len(batches))),
         "validation": training_data.origin,
