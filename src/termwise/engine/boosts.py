@@ -58,6 +58,10 @@ _TYPES: dict[str, tuple[FieldType, ...]] = {
 _PERIOD = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:(minute|hour|day|week|month|year)s?|([smhdwMy]))\s*")
 
 
+_UNITS = {**LETTERS, "M": "month", "y": "year"}
+"""Units of periods by their letters in filters."""
+
+
 @final
 @dataclass(frozen=True)
 class Boost:
@@ -187,7 +191,7 @@ def _microseconds(period: object) -> float | None:
     match = _PERIOD.fullmatch(period) if isinstance(period, str) else None
     if match is None:
         return None
-    unit = match[2] or {**LETTERS, "M": "month", "y": "year"}[match[3]]
+    unit = match[2] or _UNITS[match[3]]
     number = float(match[1]) * UNITS[unit]
     return number if 0 < number < np.inf else None
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from termwise.attributes import Schema
 from termwise.attributes.dates import parse_date
 from termwise.budget import spend
-from termwise.engine.result_order import ID, POSITION, SCORE
+from termwise.engine.result_order import SCORE
 from termwise.errors import UnknownIdError
 from termwise.explain.explanation_text import NOT_TERMS
 from termwise.search import Results
@@ -77,7 +77,6 @@ def search(
     own_answer = found.explained()
     hits = own_answer["hits"][: asked.size]
     highlighted = _highlighted(found.results, asked, fields, hits)
-    positions = opened.searcher.index.find_many([hit["doc_id"] for hit in hits]).tolist()
     answer: dict[str, Any] = {
         "took": round(1000 * (time.perf_counter() - begin)),
         "timed_out": False,
@@ -86,8 +85,8 @@ def search(
             **({"total": {"value": own_answer["total"], "relation": "eq"}} if asked.total else {}),
             "max_score": _max_score(asked, hits),
             "hits": [
-                _hit(opened.name, asked, fields, hit, position, excerpts)
-                for hit, position, excerpts in zip(hits, positions, highlighted, strict=True)
+                _hit(opened.name, asked, fields, hit, excerpts)
+                for hit, excerpts in zip(hits, highlighted, strict=True)
             ],
         },
     }
@@ -220,7 +219,6 @@ def _hit(
     asked: SearchBody,
     fields: Fields,
     hit: HitAnswer,
-    position: int,
     excerpts: dict[str, list[str]],
 ) -> dict[str, Any]:
     """Return a result."""
@@ -235,9 +233,11 @@ def _hit(
     if excerpts:
         record["highlight"] = excerpts
     if asked.sort:
-        own_values = {SCORE: score, ID: hit["doc_id"], POSITION: position}
         record["sort"] = [
-            _sort_value(own_values, hit.get("attributes", {}), key, fields.schema) for key in asked.sort
+            score
+            if key not in fields.schema and key.removeprefix("-") == SCORE
+            else _sort_value(key, value, fields.schema)
+            for key, value in zip(asked.sort, hit["sort"], strict=True)
         ]
     if asked.explain:
         record["_explanation"] = _explanation(asked.query, hit)
@@ -248,15 +248,10 @@ def _source(source: SourceFilter, fields: Fields, hit: HitAnswer) -> dict[str, A
     return fields.source(hit["doc_id"], hit.get("attributes", {}), hit.get("texts", {}), source)
 
 
-def _sort_value(
-    own_values: Mapping[str, Any], attributes: Mapping[str, Any], key: str, schema: Schema
-) -> Any:
-    """Return a value that results are sorted by; a date in milliseconds, or as text if that is not exact."""
+def _sort_value(key: str, value: Any, schema: Schema) -> Any:
+    """Return a value of a sort key as OpenSearch writes it: a date in milliseconds, or as text if that is not exact."""
     name = key if key in schema else key.removeprefix("-")
-    if name not in schema:
-        return own_values[name]
-    value = attributes.get(name)
-    moments = parse_date(value) if schema[name] == "date" and value is not None else None
+    moments = parse_date(value) if schema.get(name) == "date" and value is not None else None
     if moments is None:
         return value
     return value if moments[0] % 1000 else moments[0] // 1000
