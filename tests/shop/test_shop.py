@@ -1,4 +1,4 @@
-"""The search of a shop: 141 queries, and what they must find among the products of the tutorial.
+"""Search in the shop of the tutorial: 141 queries with the products that they must find.
 
 `queries.jsonl` has one query in each line. Identifiers are the SKUs of `docs/examples/make_shop.py`. `relevance.toml`
 has the boosts, synonyms, pins and bans. The keys of a query:
@@ -108,7 +108,7 @@ def test_queries_of_a_shop(shop: Searcher, query: dict[str, Any]) -> None:
 
 
 def test_codes_that_no_document_has_find_nothing(shop: Searcher) -> None:
-    """Without a document that has the code, and beside one that has it, there are no results by meaning."""
+    """A query of codes has no results by meaning, whether or not a document contains the code."""
     random = Random("codes of a shop")
     letters = [random.choices(ascii_uppercase, k=3) for _ in range(200)]
     codes = [f"{first}{second}-{random.randint(1000, 9999)}/{last}" for first, second, last in letters]
@@ -127,7 +127,7 @@ def test_codes_that_no_document_has_find_nothing(shop: Searcher) -> None:
 
 
 def test_random_letters_find_nothing(shop: Searcher) -> None:
-    """A mixture answers 36 % of 300 queries of random letters with the level of known words, and none by default."""
+    """By default, a mixture has no results for 300 queries of random letters; at the level of known words, for 36 %."""
     random = Random("shop 1")
     queries = []
     for _ in range(300):

@@ -40,7 +40,7 @@ STRAY_SHARE = 0.1
 """Largest share of the values of a column of numbers or dates that a note calls mistakes."""
 
 _DECIMAL_COMMA = re.compile(r"-?([0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+),([0-9]+)")
-"""Number with a decimal comma. 1,234 may also be a whole number in English notation."""
+"""Pattern of numbers with a decimal comma. In English notation, 1,234 is a whole number."""
 
 _DIGITS = re.compile(r"-?[0-9][0-9.,]*")
 
@@ -517,7 +517,7 @@ class _Strays:
 
     @property
     def comma(self) -> str:
-        """A number with a decimal comma; empty if there is none, or if many other values are no numbers."""
+        """First number with a decimal comma; an empty string without one, or if many values are not numbers."""
         return self._comma if self._others <= self.total * STRAY_SHARE else ""
 
     @property

@@ -177,9 +177,10 @@ def note_ignored_vectors(source: str) -> None:
 def note_other_fields(
     documents: RecordFile | FolderCollection, fields: FieldChoice, folder: Path, schema: Container[str]
 ) -> None:
-    """Report on stderr the fields of the first records of decided documents that are not those of an index.
+    """Report on stderr how the fields of the first records differ from those of an index.
 
-    These are texts of the index that they lack, and fields that it cannot take.
+    The notes name texts of the index that the records lack, and fields that the index cannot store. The fields of the
+    documents are decided.
     """
     from termwise.collection.fields import BODY_FIELDS
 

@@ -211,7 +211,7 @@ def command(
 
 
 def _values(text: str) -> Any:
-    """Return the values of ``--after``; of a text that is no JSON, the text, which the search refuses."""
+    """Parse the JSON of ``--after``; return a text that is not JSON unchanged, so that the search refuses it."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

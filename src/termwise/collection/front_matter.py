@@ -111,7 +111,7 @@ def _list(text: str) -> list[str] | None:
 
 
 def _string(text: str) -> str | None:
-    """Return a string without its quotes or its comment; None if it is another value."""
+    """Remove the quotes or the comment of a string; return None if the value is not a string."""
     if text.startswith(("'", '"')):
         quoted = _STRING.fullmatch(text)
         if quoted is None:

@@ -75,13 +75,13 @@ CHARACTERS = 20_000
 """Length of the beginning of a text in which they are looked for; three such texts are enough."""
 
 MOST_COMPLETIONS = 50
-"""Number of terms, the most frequent ones, that can complete the last word of a text."""
+"""Largest number of terms that are tried as completions of the last word, the most frequent ones first."""
 
 FEW_DOCUMENTS = 200
-"""Largest number of documents whose terms are read to find those that complete a word after other words."""
+"""If at most so many documents contain the words before the last one, completions are looked for in their terms."""
 
 JOINTS = "-/_\u2010\u2011"
-"""Characters after which the last word of a text can go on."""
+"""Characters that can join the parts of a word, such as hyphens; a completion can continue after them."""
 
 
 @dataclass(frozen=True)
@@ -427,7 +427,7 @@ class SimilarTerms:
         return start, (term for term in terms if (before & self._with_term(term.number)).any())
 
     def _with_words_of(self, text: str, is_known: Callable[[str], bool]) -> npt.NDArray[np.bool_] | None:
-        """Return which documents have all known words of a text, by position; None if it has no such words."""
+        """Return a mask of the documents that contain all known words of a text; None if no word is known."""
         analysis = self.analyzer.analyze(text)
         positions = analysis.positions().tolist()
         found: npt.NDArray[np.bool_] | None = None
@@ -443,7 +443,7 @@ class SimilarTerms:
         return found
 
     def _with_term(self, number: int) -> npt.NDArray[np.bool_]:
-        """Return which documents have a term, by position; none for -1."""
+        """Return a mask of the documents that contain a term; for the number -1, no document does."""
         return documents_with(self.index, np.array([number] if number >= 0 else [], dtype=np.int32))
 
     def _beginning(self, token: str, typed: str) -> str:

@@ -154,7 +154,7 @@ def without_codes(text: str) -> str:
 
 
 def has_codes_only(text: str) -> bool:
-    """Return whether a query consists of codes, see `without_codes`, of which a part says nothing."""
+    """Return whether all words of a query are codes; see `without_codes`."""
     return any(map(str.isdigit, text)) and not without_codes(text)
 
 

@@ -687,7 +687,7 @@ def _in_order(ordinals: Ordinals, scores: Floats) -> Best:
 
 
 def boosts_of(backend: Backend, relevance: Relevance) -> IndexBoosts | None:
-    """Return the boosts of a search over the documents of a backend; None without any.
+    """Return the boosts of a relevance for the documents of a backend, or None if it has no boosts.
 
     Raises
     ------

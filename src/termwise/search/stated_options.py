@@ -1,11 +1,11 @@
-"""Options of a search that a relevance file can decide for the requests that do not state them."""
+"""Options of a search for which a relevance file can set defaults."""
 
 from __future__ import annotations
 
 from termwise.validation import check, check_flag, is_finite_number
 
 OPTIONS = ("match", "fuzzy", "min_relevance", "only_words")
-"""Names of these options in `Search`, where None stands for an option that is not stated."""
+"""Names of these options. In a `Search`, None means that the option is not stated."""
 
 
 def check_options(

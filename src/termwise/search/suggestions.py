@@ -132,7 +132,7 @@ def _completed(
     *,
     exact: bool = False,
 ) -> list[Completion]:
-    """Return the first completions with some terms; with `exact`, they have the hyphens and slashes of the text."""
+    """Return the first `n` completions by terms; with `exact`, only those with the hyphens and slashes of the text."""
     found: dict[str, Completion] = {}
     for term in terms:
         if (word := _completing_form(similar, term, text[start:], exact)) is not None:

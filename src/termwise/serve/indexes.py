@@ -360,7 +360,7 @@ class ServedIndexes:
         return self._create_in / f"{name}.tw"
 
     def _add(self, name: str) -> ServedIndex:
-        """Serve an index of the folder for new ones, unless its name is that of a served one.
+        """Start to serve an index in the folder for new indexes, unless one of this name is already served.
 
         Raises
         ------

@@ -225,7 +225,7 @@ def test_parts_of_a_compound_that_matches_are_no_other_match():
 
 
 def test_a_line_of_n_words_takes_the_memory_of_n_words():
-    """With a synonym for each pair of words, these lines would have a million, in more than 100 MB."""
+    """Storing a synonym for each pair of words of these lines would take more than 100 MB."""
     synonyms = Synonyms.parse(", ".join(f"w{line}x{place}" for place in range(100)) for line in range(100))
     tracemalloc.start()
     try:

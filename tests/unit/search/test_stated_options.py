@@ -1,4 +1,4 @@
-"""Options of searches that a relevance file decides for the requests that do not state them."""
+"""Defaults of search options in a relevance file."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ MOST_COMBINATIONS = 100
 """Combinations of conditions of which a number suffices."""
 
 DECIDED: dict[str, Any] = {"match": "any", "fuzzy": False}
-"""Options of a query with other clauses than one `match` or `multi_match` that does not state them."""
+"""Options that a query has if it does not state them, unless it is a single `match` or `multi_match`."""
 
 CLAUSES = tuple(
     dict.fromkeys(
@@ -81,7 +81,7 @@ class TranslatedQuery:
     decided: Mapping[str, Any] = field(default_factory=dict)
 
     def request_with(self, defaults: Collection[str]) -> dict[str, Any]:
-        """Return the fields of `SearchRequest` for an index whose relevance file has defaults of some options."""
+        """Return the fields of a `SearchRequest`; `defaults` are the options that the relevance file sets."""
         return {name: value for name, value in self.decided.items() if name in defaults} | self.request
 
     @property

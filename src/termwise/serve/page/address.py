@@ -69,7 +69,7 @@ class SearchAddress:
 
     @property
     def lang_of_query(self) -> str | None:
-        """Language of the words of the query; None for each language, and for a document as the query."""
+        """Language of the query; None for all languages, and if a document is the query."""
         return self.lang or None if self.query else None
 
     @classmethod
@@ -108,7 +108,7 @@ class SearchAddress:
         )
 
     def for_index(self, schema: Schema, languages: Sequence[str]) -> tuple[SearchAddress, list[str]]:
-        """Return the search without attributes and language that an index lacks, and the names of these attributes."""
+        """Remove attributes and a language that an index lacks; return the search and the names of these attributes."""
         sorted_by = self.sort if self.sort in schema else self.sort.removeprefix("-")
         used = dict.fromkeys([*self.chosen, *self.bounds, *([sorted_by] if sorted_by else [])])
         unknown = [name for name in used if name not in schema]
