@@ -2,8 +2,9 @@
 
 The words of a query are the distinct tokens that the analyzer leaves of it. A compound that an analyzer has both joined
 and in parts is one word: a document contains it if it has the joined form or all parts. Terms that a search adds for a
-word, such as those of similar spelling, count as this word. A document contains a word if it has a posting of it, so no
-text is read; in an index of a model that expands documents, it then has the words that the model adds, too.
+word, such as those of similar spelling, count as this word. A document contains a word if it has a posting of it; in an
+index of a model that expands documents, it then has the words that the model adds, too. No text is read, with one
+exception: the parts of a compound with digits, such as a code, are next to each other, see `termwise.engine.codes`.
 
 Where the analyzer depends on an attribute, a query without a language has the words of each language, and a document
 matches by the words of its own.
@@ -20,6 +21,7 @@ import numpy.typing as npt
 
 from termwise.engine.added_terms import AddedTerm
 from termwise.engine.allowed_documents import AllowedDocuments, documents_at
+from termwise.engine.codes import documents_with_code, has_digits
 from termwise.engine.query_encoder import ExplicitWeights, QueryEncoder
 from termwise.engine.query_settings import added_terms
 from termwise.engine.query_vector import QueryVector
@@ -31,8 +33,22 @@ from termwise.text.analyzer_by_attribute import language_of_token, readings
 
 Ordinals = npt.NDArray[np.int64]
 
-QueryWord = list[tuple[npt.NDArray[np.int32], int, int]]
-"""Terms of each token of a word, ascending, of which a document has one, with the positions of the token."""
+
+@dataclass(frozen=True, eq=False)
+class QueryWord:
+    """Word of a query.
+
+    Attributes
+    ----------
+    steps : list of (ndarray of int32, int, int)
+        Terms of each token of the word, ascending, of which a document has one, with the positions of the token.
+    code : str
+        The compound as typed if its parts belong next to each other, see `termwise.engine.codes`; otherwise empty.
+    """
+
+    steps: list[tuple[npt.NDArray[np.int32], int, int]]
+    code: str = ""
+
 
 NAMED = {"any": "1", "most": "75%", "all": "100%"}
 """Numbers of the words of a query that a document contains, by name."""
@@ -149,6 +165,7 @@ def word_matches(
     *,
     left_out: Ordinals,
     allowed: AllowedDocuments | None,
+    texts: Index | None = None,
 ) -> WordMatches:
     """Find the documents that contain enough words of a query by its postings.
 
@@ -166,9 +183,11 @@ def word_matches(
         Number of the words, see `words_needed`. None for all words, or if no allowed document contains all, for any.
     left_out, allowed
         See `first_stage`.
+    texts : Index, optional
+        Index that stores the texts of the same documents, for words with digits.
     """
     words = query_words(index, encoder, query, text)
-    counts = [(_counts_of_words(index, each), len(each)) for each in words]
+    counts = [(_counts_of_words(index, texts, each), len(each)) for each in words]
 
     def matches(level: str) -> WordMatches:
         masks = [found >= words_needed(level, number) for found, number in counts]
@@ -187,7 +206,7 @@ def query_words(index: Index, encoder: QueryEncoder, query: QueryVector, text: s
     A token that the index lacks has no terms. A reading without a word is left out if another has some.
     """
     if isinstance(encoder, ExplicitWeights):
-        return [[[(terms, 0, 1)] for terms in query.terms[:, None]]]
+        return [[QueryWord([(terms, 0, 1)]) for terms in query.terms[:, None]]]
     analyzers = readings(encoder.analyzer)
     added = added_terms(encoder, text).terms
     if len(analyzers) == 1:
@@ -224,7 +243,9 @@ def _words_of(
         if dropped and not weighted:
             continue  # by the weighting of the query
         numbers = [np.array(sorted(each), dtype=np.int32) for each in terms]
-        words.append([(each, *positions[place]) for each, place in zip(numbers, range_of, strict=True)])
+        steps = [(each, *positions[place]) for each, place in zip(numbers, range_of, strict=True)]
+        typed = text[slice(*spans[tokens[0]][0])]
+        words.append(QueryWord(steps, typed if len(tokens) > 1 and has_digits(typed) else ""))
     return words
 
 
@@ -233,11 +254,15 @@ def _is_inside(spans: Iterable[tuple[int, int]], places: Iterable[tuple[int, int
     return any(first <= start and end <= last for start, end in spans for first, last in places)
 
 
-def _counts_of_words(index: Index, words: list[QueryWord]) -> npt.NDArray[np.uint16]:
+def _counts_of_words(index: Index, texts: Index | None, words: list[QueryWord]) -> npt.NDArray[np.uint16]:
     """Return how many of the words each document contains, by position."""
     counts = np.zeros(len(index), dtype=np.uint16)
     for word in words:
-        counts += on_a_path([(documents_with(index, terms), start, end) for terms, start, end in word])
+        steps = [(documents_with(index, terms), start, end) for terms, start, end in word.steps]
+        having = on_a_path(steps)
+        if word.code:
+            having = documents_with_code(index, texts, word.code, whole=steps[0][0], parts=having)
+        counts += having
     return counts
 
 

@@ -29,6 +29,7 @@ from termwise.text.code_words import IDENTIFIER, PART, code_kinds
 from termwise.text.folding import ACCENTS, FOLDED_LETTERS, NOT_NORMALISED
 from termwise.text.standard_words import standard_rules
 from termwise.text.stop_lists import stop_list
+from termwise.text.token_filters import DIGIT, UNLESS_NUMBER
 from termwise.text.tokenizer import NOT_SPACE, unicode_word
 from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.wordpiece import WordPieceAnalyzer
@@ -328,6 +329,9 @@ def _one_width() -> list[dict[str, Any]]:
 
 def _step(analyzer: Analyzer, name: str, snowball: bool) -> list[dict[str, Any]]:
     """Return the description of a step of an analyzer of words."""
+    if name.endswith(UNLESS_NUMBER):
+        steps = _step(analyzer, name.removesuffix(UNLESS_NUMBER), snowball)
+        return [{"unless": DIGIT, "steps": steps}]
     if name.startswith("stop:"):
         return [{"drop": sorted(stop_list(name.removeprefix("stop:")))}]
     if name == "lower-case":

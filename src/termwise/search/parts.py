@@ -120,4 +120,5 @@ class EncodedQuery:
             match,
             left_out=left_out,
             allowed=allowed,
+            texts=next((each.index for each in self.parts if each.index.stores_text), None),
         )

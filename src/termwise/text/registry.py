@@ -23,6 +23,7 @@ from termwise.text.token_filters import (
     WordStep,
     snowball,
     stop_words,
+    unless_number,
 )
 from termwise.text.tokenizer import UnicodeWords, WhitespaceWords, WordTokenizer
 from termwise.text.word_analyzer import WordAnalyzer
@@ -44,7 +45,7 @@ _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyT
         "english": (UnicodeWords(), (STRAIGHT_APOSTROPHES, LOWER_CASE, _STOP, snowball("english"))),
         "english-parts": (
             WordsWithParts(),
-            (_FOLDED, _JOINED, LOWER_CASE, _STOP, snowball("english")),
+            (_FOLDED, _JOINED, LOWER_CASE, _STOP, unless_number(snowball("english"))),
         ),
         "standard": (StandardWords(), (LOWER_CASE,)),
         "whitespace": (WhitespaceWords(), ()),
@@ -86,7 +87,7 @@ def _all_words() -> Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]]:
             for name, steps in LANGUAGES.items()
         },
         **{
-            f"{name}-parts": (tokenizer, (_folded_in(name), _JOINED, *LANGUAGES[name]))
+            f"{name}-parts": (tokenizer, (_folded_in(name), _JOINED, *map(_of_letters, LANGUAGES[name])))
             for name, tokenizer in COMPOUNDS.items()
         },
     }
@@ -96,6 +97,11 @@ def _folded_in(language: str) -> WordStep:
     """Return the step that folds accents, except those of letters of the language."""
     letters = KEPT_LETTERS.get(language)
     return _FOLDED if letters is None else WordStep(f"folded:{language}", partial(folded_except, letters))
+
+
+def _of_letters(step: WordStep) -> WordStep:
+    """Return a step of a language as analyzers with compounds have it: they do not stem words with digits."""
+    return unless_number(step) if step.name.startswith("stem:") else step
 
 
 def _known(name: str) -> tuple[WordTokenizer, tuple[WordStep, ...]] | None:

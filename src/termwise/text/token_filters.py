@@ -5,6 +5,7 @@ A step does not see the context of a word, so its results can be cached, and spa
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import field
@@ -89,10 +90,33 @@ def snowball(language: str) -> WordStep:
     return WordStep(f"stem:snowball-{language}-3.1", partial(_stem, language))
 
 
+def unless_number(step: WordStep) -> WordStep:
+    """Return the step for words without digits; words with digits, such as codes, do not change.
+
+    Examples
+    --------
+    >>> stem = unless_number(snowball("english"))
+    >>> stem("sorted"), stem("ab1200s"), snowball("english")("ab1200s")
+    ('sort', 'ab1200s', 'ab1200')
+    """
+    return WordStep(f"{step.name}{UNLESS_NUMBER}", partial(_unless_number, step.function))
+
+
+def _unless_number(function: Callable[[str], str | None], word: str) -> str | None:
+    return word if _DIGIT.search(word) else function(word)
+
+
 def _unless_listed(list_name: str, word: str) -> str | None:
     return None if word in stop_list(list_name) else word
 
 
+UNLESS_NUMBER = ":letters"
+"""End of the name of a step for words without digits."""
+
+DIGIT = "[0-9]"
+"""Pattern of the digits of words that such a step does not change."""
+
+_DIGIT = re.compile(DIGIT)
 _local = threading.local()  # threads cannot share a PyStemmer object
 
 

@@ -115,6 +115,72 @@ def test_a_compound_is_one_word(tmp_path: Path, analyzer: str, query: str, expec
     assert half.count() == len(half.ranking)
 
 
+CODES = {
+    "x": "filter AB-1200/X",
+    "y": "filter AB 1200 / Y, with case X",
+    "s": "filter AB-1200/S",
+    "as": "drill AS-4289",
+    "bx": "drill as BX-4289",
+    "w": "plug WG-1412, size A",
+    "wa": "plug wg1412a",
+    "plate": "plate AB of 1200 x 120 mm",
+    "screw": "screw M5, 40mm",
+    "rope": "rope of 5 mm",
+}
+
+
+@pytest.mark.parametrize("model", ["bm25", "instant"])
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("AB-1200/X", {"x"}),
+        ("ab1200y", {"y"}),
+        ("AB-1200/S", {"s"}),  # not the stem AB-1200
+        ("AB-1200", {"x", "y", "s"}),
+        ("AB-1200/Z", set()),
+        ("AB-120", set()),
+        ("AS-4289", {"as"}),  # "as" is a stop word
+        ("WG-1412/A", {"wa"}),  # and "a", too
+        ("WG-1412", {"w", "wa"}),
+        ("5mm", {"rope"}),
+    ],
+)
+def test_parts_of_a_code_are_next_to_each_other(
+    tmp_path: Path, model: str, query: str, expected: set[str]
+) -> None:
+    documents = [Document(*each) for each in CODES.items()]
+    index = build_index(documents, tmp_path / "i", model=model, store_text=True)
+    found = index.search(Search(query, match="all", only_words=model == "instant"))
+    assert set(found.ranking.doc_ids) == expected
+    assert found.count() == len(expected)
+
+
+def test_codes_without_texts(tmp_path: Path) -> None:
+    """Postings alone do not say where the parts of a code are."""
+    documents = [Document(*each) for each in CODES.items()]
+    index = build_index(documents, tmp_path / "i", model="bm25", store_text=False)
+    assert set(index.search(Search("AB-1200/X", match="all")).ranking.doc_ids) == {"x", "y", "plate"}
+
+
+def test_codes_of_many_documents(tmp_path: Path) -> None:
+    """The texts of more than 300 documents are not read."""
+    many = [Document(f"m{n}", "screws M 5, AB of 1200, 40mm") for n in range(301)]
+    documents = [*many, Document("5", "rope 5mm"), Document("ab", "AB-1200")]
+    index = build_index(documents, tmp_path / "i", model="bm25", store_text=True)
+    assert index.search(Search("5mm", match="all")).count() == 1
+    assert index.search(Search("AB-1200", match="all")).count() == 302
+
+
+def test_codes_in_chunks(tmp_path: Path) -> None:
+    documents = [
+        Document("apart", "type AB. " + "words of a text. " * 40 + "Length 1200."),
+        Document("next", "words of a text. " * 40 + "Type AB 1200."),
+    ]
+    index = build_index(documents, tmp_path / "i", model="bm25", store_text=True, chunk=20)
+    found = index.search(Search("AB-1200", match="all"))
+    assert (found.ranking.doc_ids, found.count()) == (("next",), 1)
+
+
 def test_an_index_of_words(words: Searcher) -> None:
     assert words.search(Search("green zebra tea")).count() == 3
     assert words.search(Search("green zebra tea")).matched is None

@@ -60,7 +60,7 @@ GOLDEN = {
         "עליכם สวัสดี u s run universiti 3d c e mail x\u0301i",
     ),
     "english-parts": (
-        "b7a8fa82b34a2713522515e52a1dadf2a93b6d77cfefe99fb8d6a41b4ed6cb21",
+        "036478bac7de7cd316e6dd0013f77193a2de281fc5bb023dfebb0922e6928906",
         "world naiv cafe isn't οδοσ strass istanbul has 1234.5 km2 km 2 oneil o neill snakecas snake "
         "case see https exampleorgab exampl org b c def d e f 1 mail me hostexampl host exampl 東京の人 like "
         "カタカナ 한국어 1 हिन्दी नमस्ते שלום עליכם สวัสดี usa u s run universiti 3d 3 d c email e mail xy",
