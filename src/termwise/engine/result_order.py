@@ -231,18 +231,22 @@ def _names(sort: str | Sequence[str], schema: Schema) -> Sequence[str]:
 def _sort_key(given: str, schema: Schema) -> tuple[str, bool]:
     """Return the attribute of a sort key, and whether its largest value is first."""
     name = given if given in schema else given.strip()
-    if name == SCORE and name not in schema:
+    if name in (SCORE, f"-{SCORE}") and SCORE not in schema:
         return SCORE, True
     if name.removeprefix("-") in (ID, POSITION) and name.removeprefix("-") not in schema:
         return name.removeprefix("-"), name.startswith("-")
     descending = name.startswith("-") and name not in schema
     name = name[descending:]
     first, _, direction = name.replace(":", " ").partition(" ")
-    if name not in schema and first in schema and direction.strip().lower() in ("asc", "desc"):
+    direction = direction.strip().lower()
+    if name not in schema and _is_own(first, schema) | (first in schema) and direction in ("asc", "desc"):
+        by_score = first == SCORE and first not in schema
         raise ParameterError(
-            "results are sorted by an attribute, with - before it for the largest values first",
+            f"results are sorted by {SCORE} with the largest score first"
+            if by_score
+            else "results are sorted by an attribute, with - before it for the largest values first",
             facts=[("given", name)],
-            fixes=[f"write {'-' * (direction.strip().lower() == 'desc')}{first}"],
+            fixes=[f"write {'-' * (direction == 'desc' and not by_score)}{first}"],
         )
     _check_single(name, schema)
     return name, descending

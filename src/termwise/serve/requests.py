@@ -131,7 +131,7 @@ class SearchOptions(_Request):
         None,
         description=(
             "Attributes to sort all matches by, the most important one first, `-price` for the largest first; `_score` "
-            "for the score, `_id` for the identifier. A string has commas between several."
+            "for the score, the largest first, `_id` for the identifier. A string has commas between several."
         ),
         examples=["-rating,price"],
     )

@@ -75,6 +75,8 @@ def test_results_by_hand(folder: Path, name: str) -> None:
     assert searcher.rank("tea", sort="price").doc_ids == ("p2", "p5", "p1", "p4", "p3")
     assert searcher.rank("tea", sort="-price").doc_ids == ("p4", "p1", "p2", "p5", "p3")
     assert searcher.rank("tea", sort="-price", k=2).doc_ids == ("p4", "p1")
+    assert searcher.rank("tea", sort="-_score,price").doc_ids == ("p2", "p5", "p1", "p4", "p3")
+    assert searcher.rank("tea", sort="sold,-_score").doc_ids == ("p2", "p1", "p3", "p5", "p4")
     assert searcher.rank("tea", sort="brand").doc_ids == ("p1", "p4", "p2", "p3", "p5")
     assert searcher.search(Search("tea", collapse="brand")).ranking.doc_ids == ("p2", "p1", "p5")
     assert searcher.search(Search("tea", collapse="brand", k=2)).ranking.doc_ids == ("p2", "p1")
@@ -211,6 +213,13 @@ def test_the_commands(
     assert run([*many, "--sort", "price", "--overwrite"]) == 2
     assert run([*search, "--sort", "prize"]) == 2
     capsys.readouterr()
-    for given, written in {"price desc": "-price", "price:DESC": "-price", "price asc": "price"}.items():
+    for given, written in {
+        "price desc": "-price",
+        "price:DESC": "-price",
+        "price asc": "price",
+        "_score:asc": "_score",
+        "_score desc": "_score",
+        "_id:desc": "-_id",
+    }.items():
         assert run([*search, "--sort", given]) == 2
         assert f"write {written}\n" in capsys.readouterr().err

@@ -256,7 +256,12 @@ def _sort_entry(entry: object) -> tuple[str, bool]:
     only_default(given, f"sort by {name}", missing="_last")
     order = given.get("order", "desc" if name == SCORE else "asc")
     if order not in ("asc", "desc") or (name, order) == (SCORE, "asc"):
-        raise UnsupportedError.of(f"for {name}, the order", order)
+        known, fix = (
+            (["desc"], "omit the order: the largest score is first")
+            if name == SCORE
+            else (["asc", "desc"], "")
+        )
+        raise UnsupportedError.of(f"for {name}, the order", order, known, fix)
     return POSITION if name == "_shard_doc" else name, order == "desc"
 
 
