@@ -146,7 +146,7 @@ def test_a_query_has_the_results_of_opensearch_or_is_refused(served: OpenIndex) 
     def compare(query: Query) -> None:
         expected = {name for name in DOCUMENTS if matches(query, name)}
         try:
-            answer = search(served, {"query": query, "size": 100}, {}, ServiceSettings())
+            answer = search(served, {"query": query, "size": 100}, {}, ServiceSettings()).body
         except UnsupportedError:
             counted["refused"] += 1
             return
@@ -154,9 +154,9 @@ def test_a_query_has_the_results_of_opensearch_or_is_refused(served: OpenIndex) 
         hits = {hit["_id"]: hit["_score"] for hit in answer["hits"]["hits"]}
         assert set(hits) == expected
         assert answer["hits"]["total"]["value"] == len(expected)
-        assert count(served, {"query": query}, ServiceSettings())["count"] == len(expected)
+        assert count(served, {"query": query}, ServiceSettings()).body["count"] == len(expected)
         for name in ("d0", "d3"):
-            explained = explain(served, name, {"query": query}, None, ServiceSettings())
+            explained = explain(served, name, {"query": query}, None, ServiceSettings()).body
             assert explained["matched"] == (name in expected)
             assert explained["explanation"]["value"] == pytest.approx(hits.get(name, 0.0))
 
@@ -245,7 +245,7 @@ def test_any_body_is_answered_or_refused_with_an_error(
     for each in (body, {"query": {kind: body}}, {"query": {kind: {"text": inside}}}):
         refusal = None
         try:
-            to_json(search(served, each, {}, ServiceSettings()), inf_nan_mode="null")
+            to_json(search(served, each, {}, ServiceSettings()).body, inf_nan_mode="null")
         except TermwiseError as error:
             refusal = error
         assert refusal is None or status_of(refusal) == 400
@@ -262,7 +262,7 @@ def test_a_mixture_has_the_same_results(tmp_path: Path, served: OpenIndex) -> No
         {"bool": {"must": should, "must_not": [{"match_phrase": {"text": "black green"}}]}},
     ):
         expected = {name for name in DOCUMENTS if matches(query, name)}
-        answer = search(mixture, {"query": query, "size": 100, "explain": True}, {}, ServiceSettings())
+        answer = search(mixture, {"query": query, "size": 100, "explain": True}, {}, ServiceSettings()).body
         assert {hit["_id"] for hit in answer["hits"]["hits"]} == expected
         for hit in answer["hits"]["hits"]:
             details = sum(part["value"] for part in hit["_explanation"]["details"])

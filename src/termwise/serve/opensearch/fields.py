@@ -103,21 +103,29 @@ class Fields:
             "field of the documents of this index", name, dict.fromkeys([*known, *self.schema])
         )
 
-    def check_whole(self, clause: str, names: Sequence[str]) -> None:
-        """Check that a clause with words is for all the texts of a document, which have one weight for a word."""
+    def part(self, clause: str, names: Sequence[str]) -> str:
+        """Return the names of a clause with words if they are only some of the texts of a document, or ``""``.
+
+        The texts have one weight for a word, so the clause searches all of them. A name that is no text is an error.
+        """
         for name in names:
             if name != "*" and not self.is_text(name):
                 raise UnsupportedError.of(
                     f"{clause} on the attribute", name, self.texts, "use term, or match on the attribute"
                 )
-        if "*" not in names and not any(set(names) >= set(whole) for whole in self._whole):
-            raise UnsupportedError.of(
-                f"{clause} on some of the texts",
-                ", ".join(names),
-                [f"{' and '.join(self.texts)}{' together' if len(self.texts) > 1 else ''}"],
-                "use multi_match without fields; to search some fields alone, serve an index of the fields "
-                f"{', '.join(names)}",
-            )
+        if "*" in names or any(set(names) >= set(whole) for whole in self._whole):
+            return ""
+        return ", ".join(name for name in self._text_names if name in names)
+
+    def refused_part(self, clause: str, part: str) -> UnsupportedError:
+        """Return the error for a condition on some of the texts."""
+        return UnsupportedError.of(
+            f"{clause} on some of the texts",
+            part,
+            [f"{' and '.join(self.texts)}{' together' if len(self.texts) > 1 else ''}"],
+            "use multi_match without fields; to search some fields alone, serve an index of the fields "
+            f"{part}",
+        )
 
     def texts_like(self, pattern: str) -> list[str]:
         """Return the texts whose names fit a pattern, in which ``*`` stands for any characters.

@@ -73,12 +73,15 @@ class TranslatedQuery:
         The score of a result is `factor` times that of the search, plus `constant`.
     decided : dict
         Further fields, which matter if the relevance file of the index has other defaults of them.
+    notes : tuple of str
+        What the query asks for and the search does not do, in sentences.
     """
 
     request: dict[str, Any]
     factor: float = 1.0
     constant: float = 0.0
     decided: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def request_with(self, defaults: Collection[str]) -> dict[str, Any]:
         """Return the fields of a `SearchRequest`; `defaults` are the options that the relevance file sets."""
@@ -149,6 +152,7 @@ class _Reading:
     ids: list[str] | None = None
     exclude: list[str] = field(default_factory=list)
     without_words: bool = False
+    notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.fields = Fields.of(self.searcher)
@@ -194,6 +198,8 @@ class _Reading:
 
     def require_words(self, kind: str, words: Words, *, scores: bool) -> None:
         """Read a clause on texts that all results fulfil."""
+        if not scores:
+            self.check_condition(kind, words)
         if words.phrase or words.every:
             needed = self.needed(words)
             self.strict += [words] if scores else []
@@ -221,6 +227,7 @@ class _Reading:
             self.filters.append(Not(self.filter(kind, body)))
             return
         words = self.words(kind, body)
+        self.check_condition(kind, words)
         needed = self.needed(words)
         if words.fuzzy or words.prefix or (len(needed) > 1 and not words.one_suffices):
             raise UnsupportedError.of(
@@ -338,7 +345,14 @@ class _Reading:
 
     def words(self, kind: str, body: object) -> Words:
         """Parse a clause that matches words, such as ``match`` or ``multi_match``."""
-        return read_words(kind, body, self.searcher, self.fields, self.most_text)
+        words = read_words(kind, body, self.searcher, self.fields, self.most_text)
+        self.notes += words.notes
+        return words
+
+    def check_condition(self, kind: str, words: Words) -> None:
+        """Check that a condition is on all texts; results that a client leaves out on purpose are not shown."""
+        if words.part:
+            raise self.fields.refused_part(f"in filter and must_not, {kind}", words.part)
 
     def needed(self, words: Words) -> list[str]:
         """Return the words or the phrase of a clause, as conditions on texts."""
@@ -393,7 +407,7 @@ class _Reading:
                 raise UnsupportedError.of("beside function_score, a text with the boost", 0)
             boosts = [{**each, "weight": each["weight"] / found.factor} for each in self.boosts]
             request["relevance"] = {"boosts": boosts}
-        return found
+        return replace(found, notes=tuple(dict.fromkeys(self.notes)))
 
     def made_strict(self, group: list[Words]) -> bool:
         """Require the only word of a group; False if it has several."""

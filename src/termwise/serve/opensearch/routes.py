@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -48,7 +49,7 @@ from termwise.serve.opensearch.documents import by_index, new_id, outcome_answer
 from termwise.serve.opensearch.errors import IndexExistsError, UnsupportedError, cause_of, opensearch_error
 from termwise.serve.opensearch.fields import SOURCE_PARAMETERS, Fields, SourceFilter
 from termwise.serve.opensearch.json_checks import flag, identifier, known_keys, record, several, text, texts
-from termwise.serve.opensearch.search import SHARDS, count, explain, search, to_delete
+from termwise.serve.opensearch.search import SHARDS, Answer, count, explain, search, to_delete
 from termwise.serve.opensearch.search_body import SEARCH_PARAMETERS
 from termwise.serve.operations import Handler, WholeRoute
 from termwise.serve.service import Service
@@ -58,6 +59,12 @@ API_VERSION = "2.19.0"
 
 MOST_SEARCHES = 100
 """Searches of a request."""
+
+MOST_WARNINGS = 10
+"""Warnings of an answer."""
+
+_SAFE = " !#$&'()*+,/:;<=>?@[]^_`{|}~-."
+"""Signs of a warning that stand for themselves; others are written as ``%`` and their bytes, as in OpenSearch."""
 
 TOGETHER_SECONDS = 0.005
 """Time after which no further search of a request is answered before those of other requests."""
@@ -183,12 +190,19 @@ async def _info(service: Service, request: Request) -> Response:
     )
 
 
+def answered(answer: Answer) -> JsonAnswer:
+    """Return the HTTP response for an answer, with its notes in the header ``Warning``."""
+    notes = [quote(legible(note).replace('"', "'"), safe=_SAFE) for note in answer.notes[:MOST_WARNINGS]]
+    warnings = [f'299 OpenSearch-{API_VERSION}-unknown "{note}"' for note in notes]
+    return JsonAnswer(answer.body, headers={"warning": ", ".join(warnings)} if answer.notes else None)
+
+
 async def _search(service: Service, request: Request) -> Response:
     _check_parameters(request, *SEARCH_PARAMETERS)
     served, body = _served(service, request), await _body(service, request)
     parameters = dict(request.query_params)
     return await service.pool.run(
-        lambda: JsonAnswer(search(served.current(), body, parameters, service.settings))
+        lambda: answered(search(served.current(), body, parameters, service.settings))
     )
 
 
@@ -204,35 +218,45 @@ async def _several_searches(service: Service, request: Request) -> Response:
     default = request.path_params.get("index")
     searches = list(zip(lines[::2], lines[1::2], strict=True))
     answers: list[dict[str, Any]] = []
+    notes: list[str] = []
     budget = service.pool.budget()
     while len(answers) < len(searches):
         try:
             asked = partial(_some_searched, service, default, searches[len(answers) :])
-            answers += await service.pool.run(asked, budget)
+            found, its_notes = await service.pool.run(asked, budget)
+            answers += found
+            notes += its_notes
         except TermwiseError as error:
             answers.append(opensearch_error(error))
     await service.wait_fairly(service.refusal_pace, sum("error" in each for each in answers))
-    return JsonAnswer({"took": round(1000 * (time.perf_counter() - begin)), "responses": answers})
+    body = {"took": round(1000 * (time.perf_counter() - begin)), "responses": answers}
+    return answered(Answer(body, tuple(dict.fromkeys(notes))))
 
 
 def _some_searched(
     service: Service, default: str | None, searches: Sequence[tuple[bytes, bytes]]
-) -> list[dict[str, Any]]:
-    """Answer searches in their order until `TOGETHER_SECONDS` have passed, and at least the first one."""
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Answer searches in their order until `TOGETHER_SECONDS` have passed, and at least the first one.
+
+    Returns the answers, and the notes on them.
+    """
     answers: list[dict[str, Any]] = []
+    notes: list[str] = []
     end = time.monotonic() + TOGETHER_SECONDS
     for header, body in searches:
         try:
             spend()  # a search that is refused looks at no document
-            answers.append({**_searched(service, default, header, body), "status": 200})
+            found = _searched(service, default, header, body)
+            answers.append({**found.body, "status": 200})
+            notes += found.notes
         except TermwiseError as error:
             answers.append(opensearch_error(error))
         if time.monotonic() > end:
             break
-    return answers
+    return answers, notes
 
 
-def _searched(service: Service, default: str | None, header: bytes, body: bytes) -> dict[str, Any]:
+def _searched(service: Service, default: str | None, header: bytes, body: bytes) -> Answer:
     """Answer one search, given its header and its body as JSON."""
     given = known_keys(parsed_json(header), "the header of a search", ("index",))
     names = several(given.get("index", default))
@@ -243,7 +267,7 @@ def _searched(service: Service, default: str | None, header: bytes, body: bytes)
 async def _count(service: Service, request: Request) -> Response:
     _check_parameters(request)
     served, body = _served(service, request), await _body(service, request)
-    return await service.pool.run(lambda: JsonAnswer(count(served.current(), body, service.settings)))
+    return await service.pool.run(lambda: answered(count(served.current(), body, service.settings)))
 
 
 async def _explain(service: Service, request: Request) -> Response:
@@ -252,7 +276,7 @@ async def _explain(service: Service, request: Request) -> Response:
     source = SourceFilter.of_parameters(request.query_params)
     doc_id = request.path_params["doc_id"]
     return await service.pool.run(
-        lambda: JsonAnswer(explain(served.current(), doc_id, body, source, service.settings))
+        lambda: answered(explain(served.current(), doc_id, body, source, service.settings))
     )
 
 

@@ -6,7 +6,7 @@ import html
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -37,12 +37,20 @@ from termwise.serve.opensearch.search_body import Highlight, SearchBody, read_se
 from termwise.serve.requests import SearchRequest
 from termwise.serve.settings import ServiceSettings
 
+
+class Answer(NamedTuple):
+    """Body of an answer, and what the request asks for and the search does not do, in sentences."""
+
+    body: dict[str, Any]
+    notes: tuple[str, ...]
+
+
 SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
 
 
 def search(
     opened: OpenIndex, body: object, parameters: Mapping[str, str], settings: ServiceSettings
-) -> dict[str, Any]:
+) -> Answer:
     """Answer a search with a JSON value as its body, and the parameters of the address.
 
     Raises
@@ -96,14 +104,15 @@ def search(
         answer["aggregations"] = {
             each.name: _counts(each, found, fields, settings) for each in asked.aggregations
         }
-    return answer
+    return Answer(answer, asked.query.notes)
 
 
-def count(opened: OpenIndex, body: object, settings: ServiceSettings) -> dict[str, Any]:
+def count(opened: OpenIndex, body: object, settings: ServiceSettings) -> Answer:
     """Answer with the number of matches of a query."""
     given = known_keys(body, "a count", ("query",))
     query = translate(given.get("query", {"match_all": {}}), opened.searcher, settings)
-    return {"count": own.count(opened, _request(opened, query), settings), "_shards": SHARDS}
+    counted = own.count(opened, _request(opened, query), settings)
+    return Answer({"count": counted, "_shards": SHARDS}, query.notes)
 
 
 def to_delete(opened: OpenIndex, body: object, settings: ServiceSettings) -> list[str]:
@@ -134,7 +143,7 @@ def to_delete(opened: OpenIndex, body: object, settings: ServiceSettings) -> lis
 
 def explain(
     opened: OpenIndex, doc_id: str, body: object, source: SourceFilter | None, settings: ServiceSettings
-) -> dict[str, Any]:
+) -> Answer:
     """Answer with the score of a document as a sum; its value is 0 if the document does not match.
 
     Raises
@@ -173,7 +182,7 @@ def explain(
     }
     if source is not None and hits:
         answer["get"] = {"found": True, "_source": _source(source, Fields.of(searcher), hits[0])}
-    return answer
+    return Answer(answer, query.notes)
 
 
 def _shares_a_term(explanation: ExplanationAnswer) -> bool:

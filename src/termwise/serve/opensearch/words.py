@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from termwise.engine.word_matches import NAMED, is_number_of_words
@@ -71,6 +72,10 @@ class Words:
         How many of the words results contain, see `Search.match`.
     stated : frozenset of str
         Those of ``match`` and ``fuzzy`` that the clause states; for others, the index can have defaults.
+    part : str
+        The fields of the clause if they are only some of the texts, all of which are searched.
+    own_boosts : str
+        The fields with the weights of the index if the clause has other boosts of them, which change nothing.
     """
 
     text: str = ""
@@ -82,6 +87,24 @@ class Words:
     weights: Mapping[str, float] | None = None
     least: str = "1"
     stated: frozenset[str] = frozenset(_STATED)
+    part: str = ""
+    own_boosts: str = ""
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences on what the clause asks for and the search does not do."""
+        found = []
+        if self.part:
+            found.append(
+                f"a clause on [{self.part}] searches all texts of a document, because the index has one weight "
+                "for a word in all of them"
+            )
+        if self.own_boosts:
+            found.append(
+                f"the boosts of fields are those of the index, [{self.own_boosts}]; those of the request "
+                "change nothing"
+            )
+        return found
 
     @property
     def one_suffices(self) -> bool:
@@ -108,7 +131,7 @@ class Words:
 def read_words(kind: str, body: object, searcher: Searcher, fields: Fields, most: int) -> Words:
     """Read a clause of a kind in `WORD_CLAUSES`, with words of at most `most` characters.
 
-    A clause for some of the texts of a document only is not supported; see `Fields.check_whole`.
+    A clause for some of the texts of a document is for all of them; see `Fields.part`.
     """
     if kind == "multi_match":
         words = _multi_match(body, fields)
@@ -116,8 +139,9 @@ def read_words(kind: str, body: object, searcher: Searcher, fields: Fields, most
         words = _beginning(kind, body, fields)
     elif kind in WORD_CLAUSES:
         name, value = single(body, kind)
-        fields.check_whole(kind, [name])
+        part = fields.part(kind, [name])
         words = _neural_sparse(value, searcher) if kind == "neural_sparse" else _match(kind, value)
+        words = replace(words, part=part)
     else:
         raise UnsupportedError.of("here, the clause", kind, WORD_CLAUSES)
     if len(words.text) > most:
@@ -137,24 +161,24 @@ def _match(kind: str, value: object) -> Words:
 
 def _beginning(kind: str, body: object, fields: Fields) -> Words:
     name, value = pattern(kind, body)
-    fields.check_whole(kind, [name])
+    part = fields.part(kind, [name])
     beginning = value.removesuffix("*") if kind == "wildcard" else value
     if (kind == "wildcard" and beginning == value) or not re.fullmatch(r"[^\s*?\\]+", beginning):
         known = ["te*"] if kind == "wildcard" else ["the beginning of one word"]
         raise UnsupportedError.of(f"{kind} on a text with the value", value, known)
-    return Words(beginning, prefix=True)
+    return Words(beginning, prefix=True, part=part)
 
 
 def _multi_match(body: object, fields: Fields) -> Words:
     given = known_keys(body, "multi_match", ("query", "fields", "type", "boost", *_OPERATORS))
-    _check_fields(several(given.get("fields", "*")) or ["*"], fields)
+    part, own_boosts = _fields(several(given.get("fields", "*")) or ["*"], fields)
     kind = text(given.get("type", "best_fields"), "type of multi_match")
     if kind not in _TYPES:
         raise UnsupportedError.of("type of multi_match", kind, _TYPES)
     meaning = _TYPES[kind]
     if meaning:
         only_default(given, f"multi_match of the type {kind}", **_OPERATORS)
-    return _words(given, "multi_match", meaning)
+    return replace(_words(given, "multi_match", meaning), part=part, own_boosts=own_boosts)
 
 
 def _words(given: Mapping[str, Any], kind: str, meaning: Mapping[str, Any]) -> Words:
@@ -189,8 +213,8 @@ def _boost(given: Mapping[str, Any]) -> float:
     return number(given.get("boost", 1), "boost")
 
 
-def _check_fields(names: Any, fields: Fields) -> None:
-    """Check that a multi_match is for all texts, and that its boosts are the weights of the index."""
+def _fields(names: Any, fields: Fields) -> tuple[str, str]:
+    """Check the fields of a multi_match, and return `Words.part` and `Words.own_boosts`."""
     boosts: dict[str, float] = {}
     for each in names:
         name, caret, boost = text(each, "a field of multi_match").partition("^")
@@ -198,16 +222,12 @@ def _check_fields(names: Any, fields: Fields) -> None:
             boosts[name] = number(float(boost), "the boost of a field") if caret else 1.0
         except ValueError:
             raise ServiceError("the boost of a field is a number", facts=[("field", each)]) from None
-    fields.check_whole("multi_match", list(boosts))
+    part = fields.part("multi_match", list(boosts))
     weights = {name: fields.weights.get(name, 1) for name in boosts}
     ratios = {boost / weights[name] for name, boost in boosts.items()}
-    if any(boost != 1 for boost in boosts.values()) and len(ratios) > 1:
-        raise UnsupportedError.of(
-            "for the fields of this index, the boosts",
-            ", ".join(map(str, names)),
-            [", ".join(f"{name}^{weight}" for name, weight in weights.items())],
-            "weights of fields, such as title^3 and text^1, are set when the index is built",
-        )
+    if all(boost == 1 for boost in boosts.values()) or len(ratios) == 1:
+        return part, ""
+    return part, ", ".join(f"{name}^{weight}" for name, weight in weights.items())
 
 
 def _neural_sparse(value: object, searcher: Searcher) -> Words:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from httpx import Response
 from starlette.testclient import TestClient
 from tests.unit.serve.conftest import TEAS, served
 
 import termwise
 from termwise.attributes import Schema
+from termwise.serve.bodies import json_bytes
+from termwise.serve.opensearch.routes import answered
+from termwise.serve.opensearch.search import Answer
 from termwise.serve.opensearch.words import Words
 from termwise.text import make_analyzer
 
@@ -727,7 +732,6 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"query": {"query_string": {"query": "price:cheap"}}}, "another type"),
         ({"query": {"query_string": {"query": "nope:3"}}}, "nope"),
         ({"query": {"query_string": {"query": "kind:green^2"}}}, "[^2]"),
-        ({"query": {"query_string": {"query": "title:tea"}}}, "[title]"),
         ({"query": {"query_string": {"query": "tea", "fuzziness": 1}}}, "[fuzziness]"),
         ({"query": {"query_string": {"query": ["tea"]}}}, "query of query_string"),
         ({"query": {"query_string": "tea"}}, "query_string is an object"),
@@ -753,9 +757,11 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
                                       {"match": {"text": {"query": "a green pot", "minimum_should_match": 2}}}]}}},
          "beside other scoring clauses"),
         ({"query": {"match": {"colour": "red"}}}, "colour"),
-        ({"query": {"match": {"title": "tea"}}}, "match on some of the texts [title]"),
-        ({"query": {"match_phrase": {"content": "green tea"}}}, "multi_match without fields"),
-        ({"query": {"multi_match": {"query": "tea", "fields": ["title"]}}}, "an index of the fields title"),
+        ({"query": {"bool": {"filter": {"match": {"title": "tea"}}}}}, "match on some of the texts [title]"),
+        ({"query": {"constant_score": {"filter": {"match_phrase": {"content": "green tea"}}}}},
+         "multi_match without fields"),
+        ({"post_filter": {"multi_match": {"query": "tea", "fields": ["title"]}}}, "an index of the fields title"),
+        ({"query": {"query_string": {"query": "rice -title:tea"}}}, "multi_match on some of the texts [title]"),
         ({"query": {"multi_match": {"query": "tea", "type": ["phrase"]}}}, "type of multi_match"),
         ({"query": {"neural_sparse": {"kind": {"query_text": "tea"}}}}, "attribute [kind]"),
         ({"query": {"match": {"text": "tea"}}, "highlight": {"fields": {"title": {}}}}, "joined field [title]"),
@@ -766,7 +772,6 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
          "[semantic]"),
         ({"query": {"term": {"text": "tea"}}}, "use match"),
         ({"query": {"range": {"price": {"gte": 1, "format": "yyyy"}}}}, "[format]"),
-        ({"query": {"multi_match": {"query": "tea", "fields": ["title^3", "text"]}}}, "title^3"),
         ({"query": {"multi_match": {"query": "tea", "fields": ["text^nan"]}}}, "boost"),
         ({"query": {"multi_match": {"query": "tea", "tie_breaker": 0.3}}}, "[tie_breaker]"),
         ({"query": {"neural_sparse": {"text": {"query_text": "tea", "model_id": "x1"}}}}, "[x1]"),
@@ -784,6 +789,8 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"post_filter": {"match": {"text": "green tea"}}}, "as a filter"),
         ({"post_filter": [1]}, "a query is an object"),
         ({"sort": ["price", "price"]}, "sort twice"),
+        ({"sort": [{"_score": "asc"}]}, "omit the order: the largest score is first"),
+        ({"sort": [{"price": "up"}]}, "supported: asc, desc"),
         ({"sort": [{"price": {"order": "desc", "missing": "_first"}}]}, "missing"),
         ({"sort": [{"price": {"unmapped_type": "long"}}]}, "[unmapped_type]"),
         ({"search_after": [7]}, "search_after with the sort [_score]"),
@@ -896,7 +903,7 @@ def test_a_text_that_is_also_an_attribute_is_matched_as_a_text(tmp_path: Path) -
             if fields == ("title",):
                 assert ids(search(client, match)) == ["a"]
             else:
-                refused(client, {"query": match}, "match on some of the texts [title]")
+                assert ids(search(client, match)) == ["a"]
                 both = {"multi_match": {"query": "tea", "fields": ["title", "text"]}}
                 assert ids(search(client, both)) == ["a"]
             for name in ("title", "title.keyword"):
@@ -910,13 +917,80 @@ def test_a_text_that_is_also_an_attribute_is_matched_as_a_text(tmp_path: Path) -
             assert described["type"] == ("text" if fields else "keyword")
 
 
+ALL_TEXTS = "searches all texts of a document, because the index has one weight for a word in all of them"
+
+
+def warnings_of(answer: Response) -> list[str]:
+    """Return the texts of the header `Warning`, as opensearch-py reads them."""
+    return re.findall(r'299 OpenSearch-2\.19\.0-unknown "([^"]*)"', answer.headers.get("warning", ""))
+
+
 @pytest.mark.parametrize("field", ["title", "content"])
-def test_a_match_on_one_of_several_fields_is_refused(books: TestClient, field: str) -> None:
-    for clause in ("match", "match_phrase", "match_bool_prefix"):
-        for query in ({clause: {field: "tea"}}, {"bool": {"must_not": {clause: {field: "tea"}}}}):
+@pytest.mark.parametrize("clause", ["match", "match_phrase", "match_bool_prefix", "prefix"])
+def test_a_clause_on_one_of_several_fields_is_for_all_texts(
+    books: TestClient, clause: str, field: str
+) -> None:
+    """Book a has *tea* in its title, and b in its content."""
+    whole = search(books, {"multi_match": {"query": "tea"}}, index="books")
+    one = {"query": {clause: {field: "tea"}}}
+    answer = books.post("/books/_search", json=one)
+    assert ids(answer.json()) == ids(whole) == ["a", "b"]
+    assert answer.json()["hits"]["max_score"] == whole["hits"]["max_score"]
+    assert warnings_of(answer) == [f"a clause on [{field}] {ALL_TEXTS}"]
+    lines = b"".join(
+        json_bytes(each) + b"\n" for each in ({}, one, {}, one, {}, {"query": {"match_all": {}}})
+    )
+    headers = {"content-type": "application/x-ndjson"}
+    assert warnings_of(books.post("/books/_msearch", content=lines, headers=headers)) == warnings_of(answer)
+    for path in ("/books/_count", "/books/_explain/b"):
+        assert warnings_of(books.post(path, json=one)) == warnings_of(answer)
+    refused(
+        books, {"query": {clause: {"titel": "tea"}}}, "known: content, meta.lang, title", "/books/_search"
+    )
+    if clause != "prefix":
+        for query in ({"bool": {"must_not": one["query"]}}, {"bool": {"filter": one["query"]}}):
             refused(books, {"query": query}, f"{clause} on some of the texts [{field}]", "/books/_search")
-    one = {"multi_match": {"query": "tea", "fields": [f"{field}^3"]}}
-    refused(books, {"query": one}, f"an index of the fields {field}", "/books/_search")
+
+
+@pytest.mark.parametrize(
+    "score", ["_score", "_score:desc", {"_score": "desc"}, {"_score": {"order": "desc"}}]
+)
+def test_scores_are_one_of_several_sort_keys(client: TestClient, folder: Path, score: object) -> None:
+    expected = termwise.open(folder).rank("green tea", sort="kind,_score")
+    hits = search(client, {"match": {"text": "green tea"}}, sort=["kind", score])["hits"]["hits"]
+    assert [(hit["_id"], hit["_score"]) for hit in hits] == [(each.doc_id, each.score) for each in expected]
+    assert [hit["sort"][1] for hit in hits] == [hit["_score"] for hit in hits]
+
+
+def test_words_in_a_deletion_are_not_on_one_of_several_fields(books: TestClient) -> None:
+    query = {"bool": {"filter": {"match": {"title": "tea"}}}}
+    refused(books, {"query": query}, "match on some of the texts [title]", "/books/_delete_by_query")
+
+
+@pytest.mark.parametrize(
+    ("fields", "notes"),
+    [
+        (["title^3", "content"], []),
+        (["title", "content"], []),
+        (["title^3"], [f"a clause on [title] {ALL_TEXTS}"]),
+        (["title^2", "content"], ["the boosts of fields are those of the index, [title^3, content^1]; those of the "
+                                  "request change nothing"]),
+    ],
+)  # fmt: skip
+def test_boosts_of_fields_are_those_of_the_index(
+    books: TestClient, fields: list[str], notes: list[str]
+) -> None:
+    answer = books.post("/books/_search", json={"query": {"multi_match": {"query": "tea", "fields": fields}}})
+    whole = search(books, {"multi_match": {"query": "tea"}}, index="books")
+    assert [hit["_score"] for hit in answer.json()["hits"]["hits"]] == [
+        hit["_score"] for hit in whole["hits"]["hits"]
+    ]
+    assert warnings_of(answer) == notes
+
+
+def test_a_warning_has_the_characters_of_a_header() -> None:
+    answer = answered(Answer({}, ('a clause on [größe"]\n100 %',)))
+    assert warnings_of(answer) == ["a clause on [gr%C3%B6%C3%9Fe']%0A100 %25"]
 
 
 @pytest.mark.parametrize(
