@@ -12,8 +12,8 @@ from termwise.display.safe_text import human_bytes, legible_line
 from termwise.storage.safe_read import regular_size
 
 if TYPE_CHECKING:
-    from termwise.index import Manifest
-    from termwise.index.encoder_description import EncoderDescription, NetworkRecord
+    from termwise.index import Index, Manifest
+    from termwise.index.encoder_description import AnalyzerRecord, EncoderDescription, NetworkRecord
     from termwise.search.mixture import Mixture
 
 
@@ -41,11 +41,11 @@ def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
         for part, described in zip(mixture.parts, facts["parts"], strict=True):
             rows += [("", ""), ("part", f"{part.weight:g} × {part.name}")]
             rows += [] if part.retrieves else [("candidates", "those of the other parts")]
-            rows += _rows(described, part.index.manifest)
+            rows += _rows(described, part.index)
     else:
         index = Index.open(folder)
         facts = _facts(index)
-        rows = _rows(facts, index.manifest)
+        rows = _rows(facts, index)
     if as_json:
         print_json(facts)
         return
@@ -134,8 +134,8 @@ def _vector_facts(index: Any) -> dict[str, Any]:
     }
 
 
-def _rows(facts: dict[str, Any], manifest: Manifest) -> list[tuple[str, str]]:
-    encoder = manifest.encoder
+def _rows(facts: dict[str, Any], index: Index) -> list[tuple[str, str]]:
+    manifest, encoder = index.manifest, index.manifest.encoder
     quantiser = facts["quantiser"]
     if quantiser["kind"] == "uint8":
         quantisation = (
@@ -153,7 +153,7 @@ def _rows(facts: dict[str, Any], manifest: Manifest) -> list[tuple[str, str]]:
         ("written by", facts["written_by"]),
         *_model_rows(encoder),
         *([] if encoder.table is None else [("table", f"{encoder.table.name} ({encoder.table.id})")]),
-        ("analyzer", "unknown" if encoder.analyzer is None else encoder.analyzer.name),
+        ("analyzer", "unknown" if encoder.analyzer is None else _analyzer_text(encoder.analyzer, index)),
         *_field_rows(manifest),
         ("documents", f"{facts['documents']:,}"),
         *_chunk_rows(facts, manifest.chunk),
@@ -172,6 +172,23 @@ def _rows(facts: dict[str, Any], manifest: Manifest) -> list[tuple[str, str]]:
         if size and name not in of_postings
     ]
     return rows
+
+
+def _analyzer_text(analyzer: AnalyzerRecord, index: Index) -> str:
+    """Return the name of an analyzer; of one by attribute, also the attribute and the analyzers of its values."""
+    from termwise.engine.query_encoder import languages_of
+    from termwise.text.analyzer_by_attribute import NAME, OTHER
+
+    specs = analyzer.options.get("analyzers")
+    if analyzer.name != NAME or not isinstance(specs, Mapping):
+        return analyzer.name
+    names = {value: spec.get("name") for value, spec in specs.items() if isinstance(spec, Mapping)}
+    found = languages_of(index, names)
+    each = [f"{value} {names[value]}" for value in found if value != OTHER]
+    each += [f"other documents {names[OTHER]}"] if OTHER in found else []
+    unused = len(specs.keys() - {*found, OTHER})
+    each += [f"{unused} more without documents"] if unused else []
+    return f"{NAME}:{analyzer.options.get('attribute')}: {', '.join(each)}"
 
 
 def _chunk_rows(facts: dict[str, Any], words: int) -> list[tuple[str, str]]:

@@ -50,7 +50,10 @@ def test_index_search_change(capsys, place):
     assert run(["search", "i", "giacche"]) == 0
     assert found(capsys) == ["5"]
     assert run(["inspect", "i"]) == 0
-    assert "by-attribute" in capsys.readouterr().out
+    assert (
+        "by-attribute:lang: de german, en english-parts, it italian, other documents standard, "
+        "34 more without documents\n"
+    ) in capsys.readouterr().out
 
 
 def test_wrong_options(capsys):
