@@ -195,7 +195,7 @@ def command(
         if len(ranking) and len(searcher.parts) > 1 and results.text.strip():
             from termwise.search.reasons import silent_parts
 
-            for line in silent_parts(searcher.parts, results.text):
+            for line in silent_parts(searcher.parts, results.text, asked):
                 note_line(line)
         if explanations:
             _note_pieces(explanations)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol, cast, get_args
 
 import numpy as np
 
 from termwise.display.safe_text import short_digest
+from termwise.engine.added_terms import Span
 from termwise.errors import (
     CorruptIndexError,
     ParameterError,
@@ -23,7 +24,7 @@ from termwise.index.manifest import NAME
 from termwise.models.base import QueryWeighting
 from termwise.models.count_query_encoder import CountQueryEncoder
 from termwise.text import Analyzer, AnalyzerSpec, analyzer_from_spec
-from termwise.text.analyzer_by_attribute import SEPARATOR, AnalyzerByAttribute
+from termwise.text.analyzer_by_attribute import SEPARATOR, AnalyzerByAttribute, readings
 from termwise.validation import is_finite_number
 from termwise.weights import TermWeights
 
@@ -140,17 +141,34 @@ def query_encoder_of(index: Index) -> QueryEncoder:
     term_weights = index.query_weights if weighting == "idf" else None
     analyzer = analyzer_of(index)
     if isinstance(analyzer, AnalyzerByAttribute):
-        analyzer = analyzer.limited_to(languages_of(index, analyzer))
+        analyzer = analyzer.limited_to(languages_of(index, analyzer.specs))
     try:
         return CountQueryEncoder(analyzer, index.vocabulary, weighting=weighting, term_weights=term_weights)
     except (ParameterError, WeightError) as error:
         raise _unreadable(index, "query", error.message) from error
 
 
-def languages_of(index: Index, analyzer: AnalyzerByAttribute) -> list[str]:
-    """Return the languages of the terms of an index."""
+def languages_of(index: Index, languages: Iterable[str]) -> list[str]:
+    """Return those of some languages that terms of an index have."""
     starting_with = index.vocabulary.starting_with
-    return [language for language in analyzer.specs if len(starting_with(f"{language}{SEPARATOR}"))]
+    return [language for language in languages if len(starting_with(f"{language}{SEPARATOR}"))]
+
+
+def left_out_by_a_language(analyzer: Analyzer, text: str, spans: Iterable[Span]) -> set[Span]:
+    """Return the spans of a text in which the analyzer of a language has no token, such as those of its stop words.
+
+    Examples
+    --------
+    >>> from termwise.text import make_analyzer_by_attribute
+    >>> both = make_analyzer_by_attribute("lang").limited_to(["en", "fr"])
+    >>> left_out_by_a_language(both, "the vestes", [(0, 3), (4, 10)]), both.tokens("the")
+    ({(0, 3)}, ['fr:the'])
+    """
+    spans, found = set(spans), set[Span]()
+    for reading in readings(analyzer):
+        kept = reading.analyze(text).spans.tolist()
+        found |= {(start, end) for start, end in spans if not any(a < end and start < b for a, b in kept)}
+    return found
 
 
 def query_weighting_of(index: Index) -> QueryWeighting:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from termwise.budget import spend
 from termwise.engine.dense_retrieval import BestWindow, best_window
-from termwise.engine.query_encoder import QueryEncoder
+from termwise.engine.query_encoder import QueryEncoder, left_out_by_a_language
 from termwise.engine.query_settings import added_terms
 from termwise.engine.query_vector import QueryVector
 from termwise.engine.retrieval import RankedOrdinals, best_chunks
@@ -59,6 +59,7 @@ def explain(
     if isinstance(encoder.analyzer, AnalyzerByAttribute):  # a word is unknown if all languages lack it
         known = [span for token, spans in query_spans.items() if is_known(index, token) for span in spans]
         unknown = {(start, end) for start, end in unknown if not any(a < end and start < b for a, b in known)}
+        unknown -= left_out_by_a_language(encoder.analyzer, query, unknown) if unknown else set()
     unknown |= of_encoder.replaced
     added: dict[str, Origin] = {}
     for each in of_encoder.terms:

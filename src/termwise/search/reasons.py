@@ -95,7 +95,7 @@ def _reasons_of_query(results: Results, backend: Backend) -> list[str]:
         return ["no other document shares a term with the query document"]
     if not text.strip():
         return ["the query is empty"]
-    reasons = _unweighted_words(first, text)
+    reasons = _unweighted_words(first, text, results.search)
     lines = ["; ".join(reasons) or _REMOVED]
     name = first.encoder.analyzer.spec.name
     if name.removesuffix("-parts") in ("english", *LANGUAGES) and _CJK.search(text):
@@ -110,32 +110,43 @@ def _reasons_of_query(results: Results, backend: Backend) -> list[str]:
     return lines
 
 
-def silent_parts(parts: Iterable[Part], query: str) -> list[str]:
+def silent_parts(parts: Iterable[Part], query: str, search: Search) -> list[str]:
     """Return a line for each part of a mixture that knows no word of the query, because only the others rank then."""
     return [
-        f"{part.name}: {'; '.join(_unweighted_words(part.backend, query)) or _REMOVED}"
+        f"{part.name}: {'; '.join(_unweighted_words(part.backend, query, search)) or _REMOVED}"
         for part in parts
         if part.backend.encoder.encode_query(query).nnz == 0
     ]
 
 
-def _unweighted_words(backend: SingleIndex, query: str) -> list[str]:
-    """Return why no word of a query has a weight in an index."""
+def _unweighted_words(backend: SingleIndex, query: str, search: Search) -> list[str]:
+    """Return why no word of a query has a weight in an index; empty if the analyzer leaves out all words."""
+    from termwise.engine.query_encoder import left_out_by_a_language
     from termwise.text import unknown_token
-    from termwise.text.analyzer_by_attribute import readings
+    from termwise.text.analyzer_by_attribute import AnalyzerByAttribute, readings
     from termwise.text.words_around import word_around
 
     known, without_pieces = backend.index.vocabulary.number, unknown_token(backend.encoder.analyzer)
-    unknown, weightless = dict[str, str](), dict[str, str]()
-    for analyzer in readings(backend.encoder.analyzer):
-        analysis = analyzer.analyze(query)
+    unknown, weightless = dict[tuple[int, int], str](), dict[str, str]()
+    analyzer = backend.encoder.analyzer
+    if (language := backend.language_of(search)) is not None and isinstance(analyzer, AnalyzerByAttribute):
+        analyzer = analyzer.limited_to([language])
+    for reading in readings(analyzer):
+        analysis = reading.analyze(query)
         for place in (each.start for each in analysis.compounds()):
-            token, span = analysis.tokens[place], analysis.spans[place].tolist()
-            word = query[slice(*word_around(query, *span))]
-            (unknown if token == without_pieces or known(token) is None else weightless)[word] = token
-    unknown = {word: token for word, token in unknown.items() if word not in weightless}
+            token, span = analysis.tokens[place], word_around(query, *analysis.spans[place].tolist())
+            if token == without_pieces or known(token) is None:
+                unknown[span] = query[slice(*span)]
+            else:
+                weightless[query[slice(*span)]] = token
+    left_out = left_out_by_a_language(analyzer, query, unknown)
+    named: tuple[dict[str, None], dict[str, None]] = ({}, {})
+    for span, word in sorted(unknown.items()):
+        if word not in weightless:
+            named[span in left_out][word] = None
     reasons = [f"no document has a weight for {listed(weightless, ' or ')}"] if weightless else []
-    return reasons + ([f"not in the index: {listed(unknown)}"] if unknown else [])
+    reasons += [f"not in the index: {listed(named[0])}"] if named[0] else []
+    return [*reasons, f"left out by the analyzer: {listed(named[1])}"] if reasons and named[1] else reasons
 
 
 def _in_no_document(backend: Backend, required: Sequence[str]) -> list[str]:

@@ -12,6 +12,7 @@ import termwise
 from termwise import Document
 from termwise.attributes import Schema
 from termwise.errors import ParameterError, UnknownNameError
+from termwise.explain.explanation_text import Remark, remarks
 from termwise.indexing import renew_index
 from termwise.models import QueryLikelihoodJM
 from termwise.search import QueryRule, Relevance, Search, Searcher
@@ -190,6 +191,22 @@ def test_snippets_mark_words(searcher: Searcher) -> None:
 def test_reasons_name_words_that_no_language_has(searcher: Searcher) -> None:
     reasons = searcher.search(Search("Zahnbürste Qwertz")).reasons()
     assert reasons[0] == "not in the index: Zahnbürste, Qwertz"
+
+
+def test_stop_words_of_a_language_are_named_as_such(searcher: Searcher) -> None:
+    """*für* is a stop word of German, and no document in another language has it."""
+
+    def reason(query: str, lang: str | None = None) -> str:
+        return searcher.search(Search(query, lang=lang)).reasons()[0]
+
+    assert reason("für Qwertz") == "not in the index: Qwertz; left out by the analyzer: für"
+    assert reason("für") == "the analyzer removes all words of the query"
+    assert reason("für Qwertz", "de") == "not in the index: Qwertz"
+    assert reason("für Qwertz", "en") == "not in the index: für, Qwertz"
+    query = "Jacke für Qwertz"
+    (explanation,) = searcher.search(Search(query)).explain(["de1"])
+    assert [query[start:end] for start, end in explanation.unknown] == ["Qwertz"]
+    assert Remark("left out of the query", ("für",)) in remarks(explanation)
 
 
 def test_a_language_needs_an_index_with_languages(tmp_path: Path, searcher: Searcher) -> None:
