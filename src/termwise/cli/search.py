@@ -263,20 +263,25 @@ def _note_pieces(explanations: Sequence[Explanation]) -> None:
         note_line(f"{IN_PIECES}: {listed(pieces)}")
 
 
-def _match_note(results: Results, all_match: bool) -> str:
-    """Return which words matches contain, in a mixture or with --match, and how many match if not all results do."""
-    level, asked = results.matched, results.search
-    if level is None:
-        return ""
-    if not (matches := results.count()):
-        return (
-            "; none contains enough words of the query"
-            if asked.match
-            else "; none contains a word of the query"
-        )
+def _words_of_matches(level: str) -> str:
+    """Return which words of the query matches contain."""
     some = f"{level} of the words" if level[0].isdigit() and "<" not in level else f"enough words ({level})"
-    words = {"any": "any word", "most": "most words", "all": "all words"}.get(level, some)
-    return f", with {words}" if all_match else f"; {matches:,} with {words}"
+    return {"any": "any word", "most": "most words", "all": "all words"}.get(level, some)
+
+
+def _found(results: Results, documents: int, conditions: str, all_match: bool) -> str:
+    """Return how many documents match; in a mixture, not all results do, so their number is not named."""
+    level, shown, total = results.matched, len(results.ranking), counted(documents, "document")
+    conditions = f", {conditions}" if conditions else ""
+    if all_match:
+        matches, words = _total(results), "" if level is None else f", with {_words_of_matches(level)}"
+        found = counted(shown, "result") if matches in (None, shown) else f"{shown:,} of {matches:,} matches"
+        return f"{found} from {total}{conditions}{words}"
+    assert level is not None, "results that match by words have a level"
+    if not (matches := results.count()):
+        words = "enough words" if results.search.match else "a word"
+        return f"none of {total} contains {words} of the query{conditions}"
+    return f"{matches:,} of {total} contain{'s' * (matches == 1)} {_words_of_matches(level)}{conditions}"
 
 
 def _details(results: Results, attributes: Sequence[Mapping[str, AttributeValue]]) -> list[str]:
@@ -311,14 +316,9 @@ def _note_found(searcher: Searcher, results: Results) -> None:
     else:
         from termwise.search.reasons import conditions_text
 
-        documents = counted(searcher.documents, "document")
-        if conditions := conditions_text(results):
-            documents += f", {conditions}"
         all_match = len(searcher.parts) < 2 or results.matched is None or bool(results.search.only_words)
-        shown, matches = len(results.ranking), _match_note(results, all_match)
-        total = _total(results) if all_match else None
-        found = counted(shown, "result") if total in (None, shown) else f"{shown:,} of {total:,} matches"
-        note(f"{found} from {documents}{matches}{approximate_note(results.windows, results.search)}")
+        found = _found(results, searcher.documents, conditions_text(results), all_match)
+        note(f"{found}{approximate_note(results.windows, results.search)}")
     for line in filter(None, (suggestion, *reasons[1:])):
         note_line(line)
 

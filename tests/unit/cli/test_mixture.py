@@ -76,7 +76,7 @@ def test_search_and_explain(place, capsys):
     assert run(["search", "m", "sorted lists", "--explain"]) == 0
     streams = capsys.readouterr()
     assert "constant -" in streams.out
-    assert "4 results from 4 documents; 2 with all words" in streams.err
+    assert "2 of 4 documents contain all words" in streams.err
     assert run(["search", "m", "sorted lists", "--only-words", "-k", "1"]) == 0
     assert "1 of 2 matches from 4 documents, with all words" in capsys.readouterr().err
     assert run(["search", "m", "sorted lists", "--json", "--explain", "-k", "1"]) == 0
@@ -608,12 +608,12 @@ def test_results_by_meaning_only_are_marked_unless_nothing_matches_by_words(plac
         streams = capsys.readouterr()
         return streams.out.count("meaning only"), streams.err
 
-    assert shown("shuffle") == (3, "4 results from 4 documents; 1 with all words\n")
-    assert shown("shuffle", "-k", "1") == (0, "1 result from 4 documents; 1 with all words\n")
+    assert shown("shuffle") == (3, "1 of 4 documents contains all words\n")
+    assert shown("shuffle", "-k", "1") == (0, "1 of 4 documents contains all words\n")
     assert shown("shuffle", "-k", "2", "--offset", "2") == (
         2,
-        "2 results from 4 documents; 1 with all words\n",
+        "1 of 4 documents contains all words\n",
     )
     marked, note = shown("deck", "--min-relevance", "0")
     assert marked == 0
-    assert "; none contains a word of the query" in note
+    assert "none of 4 documents contains a word of the query" in note
