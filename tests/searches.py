@@ -52,6 +52,9 @@ class Searching:
     def did_you_mean(self, query: Any) -> Sequence[Any]:
         return self.search(query).did_you_mean()
 
+    def similar_words(self, query: Any) -> Sequence[Any]:
+        return self.search(query).similar_words()
+
     def windows_for(self, k: int) -> int | None:
         return self.search(k=k).windows
 

@@ -372,16 +372,12 @@ def _print_json_lines(
 
 
 def _suggestion(results: Results) -> str:
-    """Return the suggestions for words that no document has, as a line; empty without any."""
-    if not (suggested := results.did_you_mean()):
-        return ""
+    """Return the similar words that were searched for, and those that lead to other results, as a line."""
     from termwise.search.reasons import suggested_words
 
-    if not results.search.fuzzy:
-        return f"did you mean: {listed(suggested_words(suggested))}"
-    searched = suggested_words(each for each in suggested if not each.is_code)
-    codes = suggested_words(each for each in suggested if each.is_code)
-    lines = {"also searched for": searched, "did you mean": codes}
+    similar = results.similar_words() if results.search.fuzzy else []
+    searched = suggested_words(each for each in similar if not each.is_code)
+    lines = {"also searched for": searched, "did you mean": suggested_words(results.did_you_mean())}
     return "; ".join(f"{label}: {listed(words)}" for label, words in lines.items() if words)
 
 

@@ -125,6 +125,7 @@ class Results:
         self._query: EncodedQuery | None = None
         self._matched: tuple[frozenset[str], IndexMatches | MixtureMatches] | None = None
         self._ranking: Ranking | None = None
+        self._suggestions: list[Suggestion] | None = None
         self._same_text: tuple[str, ...] = ()
         self._same_text_of_all: tuple[str, ...] | None = None
 
@@ -136,7 +137,7 @@ class Results:
         results.text, results._query_id, results._lists = query.text, query.query_id, False
         results._k, results._candidates, results._exclude = k, candidates, exclude
         results._set_rules()
-        results._query = results._matched = results._ranking = None
+        results._query = results._matched = results._ranking = results._suggestions = None
         return results
 
     def _set_rules(self) -> None:
@@ -632,6 +633,46 @@ class Results:
         )
 
     def did_you_mean(self) -> list[Suggestion]:
+        """Return the suggestions of `similar_words` that lead to other results under the options of this search.
+
+        The query with the first word of each suggestion has results, and they are not those of this search. The other
+        words of a suggestion lead to others, too, in its place. A fuzzy search has suggestions for codes only.
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> from termwise.search import Search
+        >>> tea = [termwise.Document("a", "green tea", {"price": 4}), termwise.Document("b", "a pot", {"price": 20})]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     searcher = termwise.build_index(tea, folder, store_text=True)
+        ...     searches = [Search("gren"), Search("gren", filter="price > 9"), Search("gren pot", match="all")]
+        ...     [[each.words[0].word for each in searcher.search(search).did_you_mean()] for search in searches]
+        [['green'], [], []]
+        """
+        if self._suggestions is None:
+            self._suggestions = self._leading_suggestions()
+        return self._suggestions
+
+    def _leading_suggestions(self) -> list[Suggestion]:
+        from termwise.search.suggestions import corrected, leading
+
+        similar = [each for each in self.similar_words() if not self.search.fuzzy or each.is_code]
+        if not similar:
+            return []
+        same = self if not self.search.offset else self._like_this(self.search.text)
+        shown = same.ranking.doc_ids, same.matching()
+
+        def leads_on(words: Sequence[str]) -> bool:
+            found = self._like_this(corrected(self.search.text, self.text, similar, words))
+            return bool(found.ranking.doc_ids) and (found.ranking.doc_ids, found.matching()) != shown
+
+        return leading(similar, leads_on)
+
+    def _like_this(self, query: str) -> Results:
+        """Return the first results of the same search for another text."""
+        return Results(self._backend, replace(self.search, query=query, offset=0, facets=(), ranges={}))
+
+    def similar_words(self) -> list[Suggestion]:
         """Return the words of the query that no document has, with the nearest ones; see `Searcher.did_you_mean`."""
         backend = self._backend.suggesting
         if backend.similar_terms is None or self.search.like is not None or self.search.like_text is not None:

@@ -557,8 +557,9 @@ class Searcher:
     def did_you_mean(self, query: str | Query) -> list[Suggestion]:
         """Return the words of a query that no document has, with the nearest words of the documents.
 
-        In a mixture, there are none for a word that another part has as a whole, such as a frequent word in the query
-        table of lookup. A code such as ``AB-1020/X`` has those codes of the documents that differ by one edit.
+        `Results.did_you_mean` returns those that lead to other results under the options of a search. In a mixture,
+        there are none for a word that another part has as a whole, such as a frequent word in the query table of
+        lookup. A code such as ``AB-1020/X`` has those codes of the documents that differ by one edit.
 
         Parameters
         ----------
@@ -580,7 +581,7 @@ class Searcher:
         ...     searcher.did_you_mean("sortng lists")[0].words
         (SimilarWord(word='sorting', term='sorting', distance=1, documents=1),)
         """
-        return self.search(Search(query)).did_you_mean()
+        return self.search(Search(query)).similar_words()
 
     def complete(self, text: str, *, n: int = 8) -> list[Completion]:
         """Complete the last word of a text with words of the documents, for search while a user types.

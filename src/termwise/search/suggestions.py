@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from termwise.engine.added_terms import AddedTerms
 from termwise.engine.query_encoder import QueryEncoder
@@ -21,6 +22,9 @@ from termwise.fast_dataclass import dataclass
 from termwise.text.folding import folded
 
 AnySimilarTerms = SimilarTerms | SimilarTermsByLanguage
+
+MOST_TRIED = 5
+"""Largest number of searches that find out which suggestions lead to other results."""
 
 SHORTEST_CODE = 6
 """Least number of letters and digits of a code that has suggestions; of shorter ones, many differ by one character."""
@@ -181,6 +185,43 @@ def suggestions(similar: AnySimilarTerms, encoder: QueryEncoder, query: str) -> 
                 nearest.setdefault(word.word, word)
         merged.append(Suggestion(its[0].word, span, tuple(nearest.values())[:MOST_TERMS]))
     return merged
+
+
+def corrected(query: str, text: str, similar: Sequence[Suggestion], words: Sequence[str]) -> str:
+    """Return a query with words in place of those of suggestions; `text` is the query without operators.
+
+    Examples
+    --------
+    >>> corrected("gren gren tea", "gren gren tea", [Suggestion("gren", (0, 4), ())], ["green"])
+    'green gren tea'
+    """
+    if query == text:
+        for each, word in sorted(
+            zip(similar, words, strict=True), key=lambda pair: pair[0].span, reverse=True
+        ):
+            query = f"{query[: each.span[0]]}{word}{query[each.span[1] :]}"
+        return query
+    for each, word in zip(similar, words, strict=True):
+        query = query.replace(each.word, word, 1)
+    return query
+
+
+def leading(similar: Sequence[Suggestion], leads_on: Callable[[Sequence[str]], bool]) -> list[Suggestion]:
+    """Return the suggestions whose words lead to other results; `leads_on` tells it of one word for each of them.
+
+    Of more than `MOST_TRIED` choices, only the first ones are tried: first words, then one other word at a time.
+    """
+    first = [each.words[0] for each in similar]
+    others = ((place, word) for place, suggestion in enumerate(similar) for word in suggestion.words[1:])
+    choices = [first, *([*first[:place], word, *first[place + 1 :]] for place, word in others)]
+    good = [choice for choice in choices[:MOST_TRIED] if leads_on([each.word for each in choice])]
+    if not good:
+        return []
+    kept = good if good[0] is first else good[:1]
+    return [
+        replace(each, words=tuple(dict.fromkeys(choice[place] for choice in kept)))
+        for place, each in enumerate(similar)
+    ]
 
 
 def _suggestions(similar: SimilarTerms, added: AddedTerms, query: str) -> list[Suggestion]:

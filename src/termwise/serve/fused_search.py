@@ -85,8 +85,9 @@ def fused_search(
     if request.facets or request.ranges:
         spend()
         answer["facets"] = facet_records(_facets([each.facets() for each in found.values()], request))
-    suggested = [{each.span: each for each in results.did_you_mean()} for results in found.values()]
-    if words := [each for span, each in suggested[0].items() if all(span in others for others in suggested)]:
+    similar = [{each.span for each in results.similar_words()} for results in found.values()]
+    suggested = {each.span: each for results in found.values() for each in results.did_you_mean()}
+    if words := [suggested[span] for span in sorted(suggested) if all(span in others for others in similar)]:
         answer["did_you_mean"] = [asdict(each) for each in words]
     if not chosen:
         reasons = {name: results.reasons() for name, results in found.items()}

@@ -15,7 +15,8 @@ from termwise.engine import similar_terms
 from termwise.engine.similar_terms import MOST_WORDS, SimilarTerms
 from termwise.errors import ParameterError
 from termwise.fusion import mix_indexes
-from termwise.search import Search, SimilarWord, Suggestion
+from termwise.search import Relevance, Search, SimilarWord, Suggestion
+from termwise.search.suggestions import leading
 
 DOCUMENTS = [
     Document("a", "Merging sorted lists. Sorting takes time, and merging does not."),
@@ -115,7 +116,7 @@ def test_unfinished_words_are_no_mistakes(folders):
 def test_a_mixture_answers_by_its_part_of_whole_words(folders):
     mixture = searching(termwise.open(folders / "mixture"), **BOTH)
     assert [part.backend.similar_terms is None for part in mixture.parts] == [True, False]
-    assert [each.words[0].word for each in mixture.did_you_mean("megring lists")] == ["merging"]
+    assert [each.words[0].word for each in mixture.similar_words("megring lists")] == ["merging"]
     assert mixture.rank("megring").doc_ids[0] == "a"
     explanation = mixture.explain("megring lists", "a")
     assert {(part.term, part.part) for part in explanation.contributions if part.origin == "fuzzy"} == {
@@ -187,7 +188,7 @@ def test_a_word_of_the_vocabulary_of_pieces_is_no_typo(tmp_path):
     alone = termwise.open(tmp_path / "english")
     mixture = searching(termwise.open(tmp_path / "m"), fuzzy=True)
     assert [each.word for each in alone.did_you_mean("Come tesst")] == ["Come", "tesst"]
-    assert [each.word for each in mixture.did_you_mean("Come tesst")] == ["tesst"]
+    assert [each.word for each in mixture.similar_words("Come tesst")] == ["tesst"]
     assert mixture.rank("come").doc_ids == ()
 
 
@@ -375,3 +376,67 @@ def test_codes_have_suggestions_and_are_not_searched_for(tmp_path):
     fuzzy = searcher.search(Search("CR2033", fuzzy=True))
     assert fuzzy.ranking.doc_ids == ()
     assert searcher.rank("cells CR2033").doc_ids == ("4",)
+
+
+SHOP = [
+    Document("lamp", "A desk lamp.", {"price": 30}),
+    Document("torch", "A torch, and a lamp.", {"price": 15}),
+    Document("chair", "A chair for the desk. Filter AB-1200/X.", {"price": 90}),
+]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    return build_index(SHOP, tmp_path_factory.mktemp("shop") / "i", store_text=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "suggested"),
+    [
+        ({"query": "lmap desk tocrh"}, ["lamp", "torch"]),
+        ({"query": "chiar"}, ["chair"]),
+        ({"query": "chiar", "filter": "price < 50"}, []),  # no results
+        ({"query": "chiar lamp", "match": "all"}, []),
+        ({"query": "chiar desk", "match": "all"}, ["chair"]),
+        ({"query": "chiar lamp", "relevance": Relevance.of({"search": {"match": "all"}})}, []),
+        ({"query": "chiar desk", "relevance": Relevance.of({"search": {"match": "all"}})}, ["chair"]),
+        ({"query": "lmap desk", "sort": "price"}, ["lamp"]),
+        ({"query": "dsek chair", "k": 1}, []),  # the same result
+        ({"query": "dsek chair", "k": 1, "offset": 1}, []),
+        ({"query": "lmap torch", "k": 2, "offset": 2}, ["lamp"]),
+        ({"query": "chiar", "fuzzy": True}, []),  # it is searched for
+        ({"query": "chiar", "relevance": Relevance.of({"search": {"fuzzy": True}})}, []),
+        ({"query": "AB-1020/X", "fuzzy": True}, ["AB-1200/X"]),
+        ({"query": "chiar -desk", "syntax": True}, []),
+        ({"query": "chiar -torch", "syntax": True}, ["chair"]),
+    ],
+)
+def test_suggestions_lead_to_other_results(shop, options, suggested):
+    results = shop.search(Search(**options))
+    assert [each.words[0].word for each in results.did_you_mean()] == suggested
+    assert results.did_you_mean() or results.similar_words()
+
+
+def suggestion(place, *words):
+    return Suggestion("x", (place, place + 1), tuple(SimilarWord(word, word, 1, 1) for word in words))
+
+
+@pytest.mark.parametrize(
+    ("good", "kept"),
+    [
+        ({"ac", "bc", "ad"}, [["a", "b"], ["c", "d"]]),
+        ({"ac", "ad", "bd"}, [["a"], ["c", "d"]]),
+        ({"bc", "ad"}, [["b"], ["c"]]),  # the query with the first word of each is one that was tried
+        ({"bd"}, []),
+    ],
+)
+def test_each_word_of_a_suggestion_was_tried(good, kept):
+    found = leading([suggestion(0, "a", "b"), suggestion(2, "c", "d")], lambda words: "".join(words) in good)
+    assert [[word.word for word in each.words] for each in found] == kept
+
+
+def test_few_words_are_tried():
+    tried = []
+    similar = [suggestion(0, "a", *"123456"), suggestion(2, "b")]
+    assert leading(similar, lambda words: bool(tried.append(words))) == []
+    assert tried == [["a", "b"], ["1", "b"], ["2", "b"], ["3", "b"], ["4", "b"]]

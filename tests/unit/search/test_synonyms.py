@@ -170,9 +170,9 @@ def test_words_with_synonyms_are_no_mistakes(tmp_path):
     documents = [Document("a", "couch"), Document("b", "soda"), Document("c", "settee")]
     searcher = build_index(documents, tmp_path / "i", store_text=True)
     without = searcher.search(Search("sofa", fuzzy=True))
-    assert (without.ranking.doc_ids, without.did_you_mean()[0].words[0].word) == (("b",), "soda")
+    assert (without.ranking.doc_ids, without.similar_words()[0].words[0].word) == (("b",), "soda")
     found = searcher.search(Search("sofa", fuzzy=True, relevance=relevance()))
-    assert (found.ranking.doc_ids, found.did_you_mean()) == (("a", "c"), [])
+    assert (found.ranking.doc_ids, found.similar_words()) == (("a", "c"), [])
     # The synonyms of a word are not those of a similar one.
     found = searcher.search(Search("cuoch", fuzzy=True, relevance=relevance()))
     assert found.ranking.doc_ids == ("a",)
@@ -180,7 +180,7 @@ def test_words_with_synonyms_are_no_mistakes(tmp_path):
     searcher = build_index(
         [Document("a", "chairs"), Document("b", "choir")], tmp_path / "j", analyzer="standard"
     )
-    assert searcher.search(Search("chair", fuzzy=True, relevance=relevance())).did_you_mean()
+    assert searcher.search(Search("chair", fuzzy=True, relevance=relevance())).similar_words()
 
 
 def test_the_words_of_a_query_that_are_replaced_and_unknown(searcher):

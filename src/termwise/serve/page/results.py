@@ -11,7 +11,8 @@ from termwise.attributes import Schema
 from termwise.errors import TermwiseError
 from termwise.explain import Explanation
 from termwise.fast_dataclass import dataclass
-from termwise.search import Searcher
+from termwise.search import Results, Searcher
+from termwise.search.suggestions import corrected
 from termwise.serve.answers import Excerpt, FacetValue, SearchAnswer
 from termwise.serve.bodies import checked_model
 from termwise.serve.errors import ServiceError
@@ -177,7 +178,7 @@ def _found(opened: OpenIndex, address: SearchAddress, settings: ServiceSettings)
             for hit, title, explanation in zip(answer["hits"], titles, explained, strict=True)
         ],
         "facets": _facets(address, answer),
-        "corrected": _corrected(address, answer),
+        "corrected": _corrected(address, found),
         "below": address.url(any_relevance=True) if found.left_out_by_relevance else None,
         "pages": _pages(address, reached),
         "neighbours": _neighbours(address, reached),
@@ -345,14 +346,11 @@ def _orders(address: SearchAddress, schema: Mapping[str, str]) -> list[tuple[str
     return orders
 
 
-def _corrected(address: SearchAddress, answer: SearchAnswer) -> tuple[str, str] | None:
+def _corrected(address: SearchAddress, found: Results) -> tuple[str, str] | None:
     """Return the query with the suggested words, and the address of its search."""
-    query = address.query
-    for each in answer.get("did_you_mean", []):
-        if each["words"]:
-            query = query.replace(each["word"], each["words"][0]["word"], 1)
-    if query == address.query:
+    if not (suggested := found.did_you_mean()):
         return None
+    query = corrected(address.query, found.text, suggested, [each.words[0].word for each in suggested])
     return query, replace(address, query=query).url()
 
 
