@@ -39,7 +39,7 @@ def command(
     must_not: MustNot = None,
     lang: Lang = None,
     fuzzy: Fuzzy = None,
-    prefix: Prefix = False,
+    prefix: Prefix = None,
     like: Like = None,
     like_file: LikeFile = None,
     settings: QuerySet = None,

@@ -115,7 +115,7 @@ def command(
     ] = False,
     lang: Lang = None,
     fuzzy: Fuzzy = None,
-    prefix: Prefix = False,
+    prefix: Prefix = None,
     like: Like = None,
     like_file: LikeFile = None,
     settings: QuerySet = None,

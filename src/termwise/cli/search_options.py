@@ -34,7 +34,11 @@ Fuzzy = Annotated[
     ),
 ]
 Prefix = Annotated[
-    bool, flag("--prefix", "Search also for words that begin with the last word of the query.")
+    bool | None,
+    flag(
+        "--prefix/--no-prefix",
+        "Search also for words that begin with the last word of the query.  [default: no, or as --relevance says]",
+    ),
 ]
 Lang = Annotated[
     str | None,

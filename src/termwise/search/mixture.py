@@ -307,7 +307,7 @@ class Mixture:
         ):
             raise no_languages(search.lang, facts)
         if (search.fuzzy or search.prefix) and whole is None:
-            raise no_whole_words(bool(search.fuzzy), search.prefix, facts)
+            raise no_whole_words(bool(search.fuzzy), bool(search.prefix), facts)
         if (search.match is not None or search.only_words) and self.word_part is None:
             raise no_words(search.match, bool(search.only_words), facts)
         if not any(self._own_weights(search)):

@@ -54,8 +54,8 @@ class Relevance:
         For a mixture: weights of its parts by their names, in place of those of the mixture. A part that is not named
         keeps its weight.
     search : mapping of str to object, optional
-        Values of `Search.match`, `Search.fuzzy`, `Search.min_relevance` and `Search.only_words` for searches for words
-        that do not state them.
+        Values of `Search.match`, `Search.fuzzy`, `Search.prefix`, `Search.min_relevance` and `Search.only_words` for
+        searches for words that do not state them.
 
     Raises
     ------

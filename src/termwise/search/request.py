@@ -80,7 +80,7 @@ class Search:
         (75 %), ``all``, a number such as ``2``, a per cent such as ``60%``, rounded down, or what may be missing, such
         as ``-1``; with a condition, ``2<75%``. At least 1, at most all. By default, ``any`` in an index; in a mixture
         ``all``, or ``any`` if no document that the conditions allow contains all. See `termwise.engine.word_matches`.
-        This option, `only_words`, `min_relevance` and `fuzzy` have other defaults if `relevance` does.
+        This option, `only_words`, `min_relevance`, `fuzzy` and `prefix` have other defaults if `relevance` does.
     only_words : bool, optional
         In a mixture, leave out results that match by meaning only.
     min_relevance : float, optional
@@ -179,7 +179,7 @@ class Search:
     multi_select: bool = False
     lang: str | None = None
     fuzzy: bool | None = None
-    prefix: bool = False
+    prefix: bool | None = None
     weighting: QuerySettings = DEFAULT
     feedback: bool = True
     approximate: int | None = None
@@ -225,7 +225,7 @@ class Search:
             self._check_after()
         if self.exclude is not _NONE:
             self._set(exclude=ExcludedDocuments.of({"": self.exclude}).for_query("") or _NONE)
-        for name in ("syntax", "multi_select", "prefix"):
+        for name in ("syntax", "multi_select"):
             if getattr(self, name) is not False:
                 check_flag(name, getattr(self, name))
         stated = {name: value for name in OPTIONS if (value := getattr(self, name)) is not None}
@@ -311,7 +311,7 @@ class Search:
         """Return the search with the defaults of its relevance for the options that it does not state.
 
         They are for searches for words: a document or weights as the query has none of them. Candidates, which are
-        results whatever words they contain, have that of `fuzzy` only.
+        results whatever words they contain, have those of `fuzzy` and `prefix` only.
         """
         by_words = self.like is None and self.like_text is None and self.weights is None
         if self.relevance is None or not self.relevance.search or not by_words:
@@ -319,7 +319,7 @@ class Search:
         defaults = {
             name: value
             for name, value in self.relevance.search.items()
-            if getattr(self, name) is None and (name == "fuzzy" or self.candidates is None)
+            if getattr(self, name) is None and (name in ("fuzzy", "prefix") or self.candidates is None)
         }
         return replace(self, **defaults) if defaults else self  # type: ignore[arg-type]
 

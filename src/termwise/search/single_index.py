@@ -150,7 +150,7 @@ class SingleIndex:
             )
         if (search.fuzzy or search.prefix) and self.similar_terms is None:
             facts = [("index", self.path), ("analyzer", self.encoder.analyzer.spec.name)]
-            raise no_whole_words(bool(search.fuzzy), search.prefix, facts)
+            raise no_whole_words(bool(search.fuzzy), bool(search.prefix), facts)
         if (search.match is not None or search.only_words) and self.index.term_vectors is not None:
             raise no_words(search.match, bool(search.only_words), [("index", self.path)])
         if search.relevance is not None and search.relevance.parts:
@@ -216,7 +216,7 @@ class SingleIndex:
             search.weighting,
             similar_terms,
             bool(search.fuzzy),
-            search.prefix,
+            bool(search.prefix),
             example,
             synonym_terms,
         )

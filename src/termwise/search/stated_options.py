@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from termwise.validation import check, check_flag, is_finite_number
 
-OPTIONS = ("match", "fuzzy", "min_relevance", "only_words")
+OPTIONS = ("match", "fuzzy", "prefix", "min_relevance", "only_words")
 """Names of these options. In a `Search`, None means that the option is not stated."""
 
 
@@ -12,6 +12,7 @@ def check_options(
     *,
     match: object = None,
     fuzzy: object = None,
+    prefix: object = None,
     min_relevance: object = None,
     only_words: object = None,
 ) -> None:
@@ -27,8 +28,9 @@ def check_options(
 
         holds = isinstance(match, str) and is_number_of_words(match)
         check("match", match, holds, "any, most, all, or a number of words such as 2, 75%, -1 or 2<75%")
-    if fuzzy is not None:
-        check_flag("fuzzy", fuzzy)
+    for name, value in (("fuzzy", fuzzy), ("prefix", prefix)):
+        if value is not None:
+            check_flag(name, value)
     if min_relevance is not None:
         holds = is_finite_number(min_relevance) and 0 <= min_relevance <= 1
         check("min_relevance", min_relevance, holds, "a number from 0 to 1")

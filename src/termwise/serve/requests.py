@@ -152,7 +152,11 @@ class SearchOptions(_Request):
         description="Add words of similar spelling for words that the index lacks. By default no, or as the relevance "
         "file of the index says.",
     )
-    prefix: bool = Field(False, description="Add words that begin with the last word.")
+    prefix: bool | None = Field(
+        None,
+        description="Add words that begin with the last word. By default no, or as the relevance file of the index "
+        "says.",
+    )
     feedback: bool = Field(True, description="Use the feedback of a mixture that has it.")
     relevance: dict[str, Any] | None = RELEVANCE
     facets: Names = Field(
@@ -261,7 +265,7 @@ class ExplainRequest(_Request):
     text: bool = Field(False, description="Return the query and the text, in which spans are positions.")
     lang: str | None = None
     fuzzy: bool | None = None
-    prefix: bool = False
+    prefix: bool | None = None
     feedback: bool = True
     relevance: dict[str, Any] | None = RELEVANCE
 

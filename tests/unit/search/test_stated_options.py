@@ -44,6 +44,20 @@ def test_what_a_search_states_wins(searcher: Searcher) -> None:
     )
 
 
+def test_the_last_word_as_a_prefix(searcher: Searcher) -> None:
+    shop = Relevance.of({"search": {"prefix": True}})
+
+    def found(query: str = "tea gre", **options: object) -> set[str]:
+        return set(searcher.search(Search(query, relevance=shop, **options)).ranking.doc_ids)  # type: ignore[arg-type]
+
+    assert found() == found("gre tea") | {"cup"} == {"tea", "pot", "cup"}
+    assert found("gre") == {"tea", "cup"}
+    assert found("gre", match="all") == {"tea", "cup"}
+    assert found("gre", prefix=False) == found("gre ") == set()
+    candidates = searcher.search(Search("gre", relevance=shop, candidates=["pot", "cup"]))
+    assert candidates.ranking.doc_ids == ("cup", "pot")
+
+
 def test_other_queries_than_words(searcher: Searcher) -> None:
     def found(**options: object) -> tuple[str, ...]:
         return searcher.search(Search(relevance=SHOP, **options)).ranking.doc_ids  # type: ignore[arg-type]
@@ -79,6 +93,7 @@ def test_a_file(searcher: Searcher, tmp_path: Path) -> None:
     for line, key, said in [
         ('match = "al"', "search.match", "match cannot have"),
         ("fuzzy = 1", "search.fuzzy", "fuzzy cannot have"),
+        ('prefix = "yes"', "search.prefix", "prefix cannot have"),
         ("min_relevance = 1.5", "search.min_relevance", "min_relevance cannot have"),
         ('only_words = "yes"', "search.only_words", "only_words cannot have"),
     ]:
@@ -123,3 +138,8 @@ def test_the_command_line(searcher: Searcher, tmp_path: Path, capsys: pytest.Cap
     assert found("--match", "any") == {"tea", "cup", "pot"}
     assert found("--no-fuzzy") == set()
     assert found("--no-fuzzy", "--match", "any") == {"tea", "pot"}
+    file.write_text("[search]\nprefix = true\n")
+    assert run(["search", str(searcher.path), "gre", "--json", "--relevance", str(file)]) == 0
+    assert '"cup"' in capsys.readouterr().out
+    assert run(["search", str(searcher.path), "gre", "--json", "--relevance", str(file), "--no-prefix"]) == 0
+    assert '"total": 0' in capsys.readouterr().out

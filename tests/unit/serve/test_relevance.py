@@ -120,6 +120,38 @@ def test_options_of_searches_that_do_not_state_them(shop: Path, tmp_path: Path) 
             assert answer["matched"] is matched
 
 
+def test_the_last_word_is_a_prefix_by_default(shop: Path, tmp_path: Path) -> None:
+    file = tmp_path / "relevance.toml"
+    file.write_text("[search]\nprefix = true\n")
+    green = {"sencha", "genmaicha"}
+    with served([str(shop)], ServiceSettings(threads=2, relevance=(str(file),))) as client:
+
+        def found(path: str = "/v1/indexes/shop/search", **request: object) -> set[str]:
+            answer = client.post(path, json=request)
+            assert answer.status_code == 200, answer.text
+            hits = answer.json()["hits"]
+            return {
+                hit.get("doc_id") or hit["_id"] for hit in (hits if isinstance(hits, list) else hits["hits"])
+            }
+
+        assert found(query="gre") == found("/v1/search", query="gre", indexes=[{"index": "shop"}]) == green
+        assert found(query="gre", prefix=None) == green
+        assert found(query="gre", prefix=False) == found(query="gre ") == set()
+        terms = client.post("/v1/indexes/shop/explain", json={"query": "gre", "doc_id": "sencha"}).json()
+        assert {each["origin"] for each in terms["explanation"]["contributions"]} == {"prefix"}
+        assert "2 results" in client.get("/", params={"q": "gre"}, headers={"accept": "text/html"}).text
+
+        def opensearch(query: object) -> set[str]:
+            return found("/shop/_search", query=query)
+
+        assert opensearch({"match": {"text": "gre"}}) == green
+        assert opensearch({"match": {"text": {"query": "gre", "operator": "and"}}}) == set()
+        assert opensearch({"match_phrase": {"text": "gre"}}) == set()
+        assert (
+            opensearch({"bool": {"should": [{"match": {"text": each}} for each in ("gre", "cla")]}}) == set()
+        )
+
+
 def test_a_file_whose_options_do_not_fit_its_index(shop: Path, tmp_path: Path) -> None:
     file = tmp_path / "r.json"
     file.write_text(json.dumps({"search": {"min_relevance": 0.5}}))

@@ -41,7 +41,7 @@ MOST_CLAUSES = 256
 MOST_COMBINATIONS = 100
 """Combinations of conditions of which a number suffices."""
 
-DECIDED: dict[str, Any] = {"match": "any", "fuzzy": False}
+DECIDED: dict[str, Any] = {"match": "any", "fuzzy": False, "prefix": False}
 """Options that a query has if it does not state them, unless it is a single `match` or `multi_match`."""
 
 CLAUSES = tuple(

@@ -45,7 +45,7 @@ _TYPES: dict[str, dict[str, bool]] = {
 }
 """Types of multi_match, and what they say about the words."""
 
-_STATED = {"match": ("operator", "minimum_should_match"), "fuzzy": ("fuzziness",)}
+_STATED = {"match": ("operator", "minimum_should_match"), "fuzzy": ("fuzziness",), "prefix": ()}
 """Keys that state options of `Search`."""
 
 PATTERNS = ("prefix", "wildcard")
@@ -71,7 +71,7 @@ class Words:
     least : str
         How many of the words results contain, see `Search.match`.
     stated : frozenset of str
-        Those of ``match`` and ``fuzzy`` that the clause states; for others, the index can have defaults.
+        Those of ``match``, ``fuzzy`` and ``prefix`` that the clause states; for others, the index can have defaults.
     part : str
         The fields of the clause if they are only some of the texts, all of which are searched.
     own_boosts : str
