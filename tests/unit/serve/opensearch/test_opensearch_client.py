@@ -251,7 +251,6 @@ def test_parts_of_documents_are_updated(client: Any) -> None:
             lambda client: client.search(index="shop", body={"query": {"regexp": {"text": "t.*"}}}),
             "[regexp]",
         ),
-        (lambda client: client.search(index="shop", body={"query": {"match": {"title": "tea"}}}), "[title]"),
         (lambda client: client.update(index="shop", id="pot", body={"script": "x"}), "[script]"),
         (
             lambda client: client.update_by_query(index="shop", body={"query": {"match_all": {}}}),
@@ -274,6 +273,13 @@ def test_what_is_not_supported_is_refused_by_name(client: Any, call: Any, words:
         call(client)
     assert raised.value.status_code == 400
     assert words in raised.value.info["error"]["reason"]
+
+
+def test_the_client_reports_that_all_texts_are_searched(client: Any) -> None:
+    with pytest.warns(opensearchpy.OpenSearchWarning, match=r"a clause on \[title\] searches all texts"):
+        found = client.search(index="shop", body={"query": {"match": {"title": "tea"}}})
+    whole = client.search(index="shop", body={"query": {"match": {"text": "tea"}}})
+    assert found["hits"]["hits"] == whole["hits"]["hits"]
 
 
 def test_a_key_for_searches_allows_no_changes(port: int, keys: tuple[Path, str, str]) -> None:
