@@ -78,7 +78,7 @@ def _reasons_of_conditions(
         lines.append(f"required, but in no document: {listed(absent)}")
     required = search(Search(f"{' '.join(results.must)} "))  # the last word is complete
     known = suggested_words(results.did_you_mean())
-    if near := [word for word in suggested_words(required.did_you_mean()) if word not in known]:
+    if near := [word for word in suggested_words(required.similar_words()) if word not in known]:
         lines.append(f"did you mean: {listed(near)}")
     return lines
 
