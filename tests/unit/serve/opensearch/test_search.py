@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from httpx import Response
 from starlette.testclient import TestClient
 from tests.unit.serve.conftest import TEAS, served
 
@@ -920,7 +919,7 @@ def test_a_text_that_is_also_an_attribute_is_matched_as_a_text(tmp_path: Path) -
 ALL_TEXTS = "searches all texts of a document, because the index has one weight for a word in all of them"
 
 
-def warnings_of(answer: Response) -> list[str]:
+def warnings_of(answer: Any) -> list[str]:
     """Return the texts of the header `Warning`, as opensearch-py reads them."""
     return re.findall(r'299 OpenSearch-2\.19\.0-unknown "([^"]*)"', answer.headers.get("warning", ""))
 
@@ -932,14 +931,13 @@ def test_a_clause_on_one_of_several_fields_is_for_all_texts(
 ) -> None:
     """Book a has *tea* in its title, and b in its content."""
     whole = search(books, {"multi_match": {"query": "tea"}}, index="books")
-    one = {"query": {clause: {field: "tea"}}}
+    one: dict[str, Any] = {"query": {clause: {field: "tea"}}}
     answer = books.post("/books/_search", json=one)
     assert ids(answer.json()) == ids(whole) == ["a", "b"]
     assert answer.json()["hits"]["max_score"] == whole["hits"]["max_score"]
     assert warnings_of(answer) == [f"a clause on [{field}] {ALL_TEXTS}"]
-    lines = b"".join(
-        json_bytes(each) + b"\n" for each in ({}, one, {}, one, {}, {"query": {"match_all": {}}})
-    )
+    every: list[Any] = [{}, one, {}, one, {}, {"query": {"match_all": {}}}]
+    lines = b"".join(json_bytes(each) + b"\n" for each in every)
     headers = {"content-type": "application/x-ndjson"}
     assert warnings_of(books.post("/books/_msearch", content=lines, headers=headers)) == warnings_of(answer)
     for path in ("/books/_count", "/books/_explain/b"):
