@@ -23,7 +23,8 @@ class AddedTerm:
     word : str
         A word, or a phrase, of this term.
     origin : {"fuzzy", "prefix", "synonym"}
-        Whether its spelling is similar, it begins with the last word of the query, or a line of synonyms has it.
+        Whether its spelling is similar, or differs by a blank, it begins with the last word of the query, or a line of
+        synonyms has it.
     share : float
         Its weight in units of the weight that it would have if it was typed as often as the words that it is added for.
     spans : tuple of (int, int)

@@ -18,6 +18,8 @@ A similar stem can be that of a word that resembles the mistyped one little: *dr
 stored texts write, with or without the last character, as in *lists* for *lsit*, or else of the word that was compared.
 Where texts are stored, a term is similar only if one of its words is within `most_edits` of the mistyped one.
 
+A missing or added blank is an edit, too; see `termwise.engine.word_breaks`.
+
 Where the analyzer depends on an attribute, each language has similar terms of its own, among its terms, for words that
 are in no other language; see `SimilarTermsByLanguage`.
 """
@@ -38,7 +40,7 @@ from termwise.budget import spend
 from termwise.engine.added_terms import AddedTerm, AddedTerms, Span
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage
-from termwise.engine.text_conditions import documents_with, on_a_path
+from termwise.engine.word_breaks import WordBreak, WordBreaks, documents_with_term, documents_with_word
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.index.segment import concatenated_ranges
@@ -137,6 +139,45 @@ def edits(word: str, other: str) -> int:
     from rapidfuzz.distance import OSA
 
     return int(OSA.distance(word.lower(), other.lower()))
+
+
+@dataclass(frozen=True)
+class Correction:
+    """Words of a query that are probably mistyped, and those that they stand for.
+
+    Attributes
+    ----------
+    spans : tuple of (int, int)
+        Positions of the typed words in the query.
+    similar : tuple of SimilarTerm
+        Terms of similar spelling.
+    other_break : WordBreak or None
+        The words with a blank more or less.
+    """
+
+    spans: tuple[Span, ...]
+    similar: tuple[SimilarTerm, ...]
+    other_break: WordBreak | None
+
+    def added_to(self, query: str, prefix: str) -> list[AddedTerm]:
+        """Return the terms to add to a query, see `SimilarTerms.added_to`; `prefix` is the beginning of all terms."""
+        typed, other = query[slice(*self.spans[-1])], self.other_break
+        total = sum(term.documents for term in self.similar)
+        total += 0 if other is None else other.documents + other.typed
+        added = [
+            _added(
+                prefix, term, "fuzzy", (1 - term.distance / len(typed)) * term.documents / total, self.spans
+            )
+            for term in self.similar
+        ]
+        if other is not None:
+            words = typed.split()
+            share = (1 - 1 / len(" ".join(words))) * other.documents / total * len(words) / len(other.terms)
+            added += [
+                AddedTerm(prefix + term, number, other.text, "fuzzy", share, self.spans)
+                for term, number in other.terms
+            ]
+        return added
 
 
 class SimilarTerms:
@@ -315,7 +356,7 @@ class SimilarTerms:
         if words is None:
             spend()
             words, parts = Counter[str](), Counter[str]()
-            for text in self._texts_with(term.number):
+            for text in self.texts_with([term.number]):
                 analysis = self.analyzer.analyze(text)
                 alone = {word.start for word in analysis.compounds()}
                 for place, token in enumerate(analysis.tokens):
@@ -327,10 +368,10 @@ class SimilarTerms:
             self._written[term.number] = words
         return words
 
-    def _texts_with(self, number: int) -> Iterator[str]:
-        """Yield the first part of the stored texts in which a term has its largest weights."""
+    def texts_with(self, numbers: Sequence[int]) -> Iterator[str]:
+        """Yield the first part of the stored texts in which terms have their largest weights."""
         if self.index.stores_text:
-            row = TermWeights.of_query({number: 1.0}, self.index.vocabulary.id)
+            row = TermWeights.of_query(dict.fromkeys(sorted(numbers), 1.0), self.index.vocabulary.id)
             ordinals, _ = first_stage(self.index, query_vector(self.index, row), TEXTS)
             left = 3 * CHARACTERS
             for text in self.index.document_texts(ordinals):
@@ -424,27 +465,19 @@ class SimilarTerms:
         if len(ordinals) <= FEW_DOCUMENTS:
             numbers = np.intersect1d(numbers, self.index.impacts(ordinals).terms)
         terms = self._most_frequent(numbers, 0, MOST_COMPLETIONS)
-        return start, (term for term in terms if (before & self._with_term(term.number)).any())
+        return start, (
+            term for term in terms if (before & documents_with_term(self.index, term.number)).any()
+        )
 
     def _with_words_of(self, text: str, is_known: Callable[[str], bool]) -> npt.NDArray[np.bool_] | None:
         """Return a mask of the documents that contain all known words of a text; None if no word is known."""
         analysis = self.analyzer.analyze(text)
-        positions = analysis.positions().tolist()
         found: npt.NDArray[np.bool_] | None = None
         for places in analysis.compounds()[:MOST_WORDS]:
             if is_known(text[slice(*analysis.spans[places.start])]):
-                numbers = self.vocabulary.numbers([analysis.tokens[place] for place in places]).tolist()
-                steps = [
-                    (self._with_term(number), *positions[place])
-                    for number, place in zip(numbers, places, strict=True)
-                ]
-                having = on_a_path(steps)
+                having = documents_with_word(self.index, self.vocabulary.number, analysis, places)
                 found = having if found is None else found & having
         return found
-
-    def _with_term(self, number: int) -> npt.NDArray[np.bool_]:
-        """Return a mask of the documents that contain a term; for the number -1, no document does."""
-        return documents_with(self.index, np.array([number] if number >= 0 else [], dtype=np.int32))
 
     def _beginning(self, token: str, typed: str) -> str:
         """Return the beginning of the terms that complete a word."""
@@ -475,17 +508,21 @@ class SimilarTerms:
         """Return the terms to add to a query.
 
         A similar term has the share (1 - distance / length of the word) · its part of the documents of all similar
-        terms of the word. The share of a term that begins with the last word is its part of the documents of all these
-        terms and of the word itself: an estimate of the probability that the word will be completed to it. If the word
-        has a digit and no document has it, it is the beginning of a code, and the share is 1: a document of each code
-        matches all that was typed.
+        terms of the word. Words that differ by a blank are such terms at the distance 1, with the documents that have
+        all of them: two words have half of the share each, and a joined word, which is added for two, has twice its
+        share; its part is that of its documents and those with both words.
+
+        The share of a term that begins with the last word is its part of the documents of all these terms and of the
+        word itself: an estimate of the probability that the word will be completed to it. If the word has a digit and
+        no document has it, it is the beginning of a code, and the share is 1: a document of each code matches all that
+        was typed.
 
         Parameters
         ----------
         query : str
             Text of the query.
         fuzzy : bool
-            Add similar terms of the words that the index lacks, of the first `MOST_WORDS`.
+            Add similar terms of the words that the index lacks, of the first `MOST_WORDS`, and words with other blanks.
         prefix : bool
             Add the terms that begin with the last word, if the query ends with it, whether the index has it or not, and
             also if the analyzer removes it. If there are any, the word gets no terms of similar spelling.
@@ -506,22 +543,33 @@ class SimilarTerms:
             ]
             if completed:
                 words.pop(token, None)
-        if fuzzy:
-            for token, spans in self.missing(words):
-                typed = query[slice(*spans[-1])]
-                similar = self.nearest(token, typed)
-                total = sum(term.documents for term in similar)
-                added += [
-                    _added(
-                        self.prefix,
-                        term,
-                        "fuzzy",
-                        (1 - term.distance / len(typed)) * term.documents / total,
-                        spans,
-                    )
-                    for term in similar
-                ]
+        for each in self.corrections(query, analysis, words) if fuzzy else ():
+            added += each.added_to(query, self.prefix)
         return added
+
+    @property
+    def breaks(self) -> WordBreaks:
+        """Look-up of words with other blanks."""
+        return WordBreaks(self.index, self.analyzer, self.vocabulary.number, self.texts_with)
+
+    def corrections(
+        self, query: str, analysis: Analysis, words: Mapping[str, tuple[Span, ...]]
+    ) -> list[Correction]:
+        """Return the corrections of a query; those of words that the index lacks are limited to some of its words."""
+        breaks = self.breaks
+        found = [Correction(each.spans, (), each) for each in breaks.joined(query, analysis)]
+        joined = [span for each in found for span in each.spans]
+        for token, spans in self.missing(words):
+            if any(start <= first and last <= end for first, last in spans for start, end in joined):
+                continue
+            typed = query[slice(*spans[-1])]
+            similar = self.nearest(token, typed)
+            in_two = None if self._is_word(typed) else breaks.in_two(typed, spans)
+            if in_two is not None and similar and similar[0].distance > 1:
+                similar = ()  # a blank is one edit
+            if similar or in_two is not None:
+                found.append(Correction(spans, similar, in_two))
+        return found
 
     def _most_frequent(
         self, numbers: npt.NDArray[np.int64], distance: int, n: int = MOST_TERMS

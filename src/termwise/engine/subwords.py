@@ -88,11 +88,18 @@ class SimilarPieces:
     pieces: WordsInPieces
 
     def added_to(self, query: str, *, fuzzy: bool, prefix: bool) -> list[AddedTerm]:
-        """Return the pieces of the words that `SimilarTerms.added_to` adds for mistyped words."""
+        """Return the pieces of the words that `SimilarTerms.added_to` adds for mistyped words.
+
+        Two words that are joined there keep their own pieces here.
+        """
+        found = self.similar.added_to(query, fuzzy=fuzzy, prefix=prefix)
+        words = {
+            (each.word, each.spans): each for each in found if each.origin == "fuzzy"
+        }  # a phrase has two terms
         return [
             replace(each, term=token, number=number)
-            for each in self.similar.added_to(query, fuzzy=fuzzy, prefix=prefix)
-            if each.origin == "fuzzy"
+            for each in words.values()
+            if " " in each.word or " " not in query[slice(*each.spans[-1])]
             for token, number in self.pieces.of(each.word)
         ]
 

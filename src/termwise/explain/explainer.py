@@ -64,7 +64,11 @@ def explain(
     added: dict[str, Origin] = {}
     for each in of_encoder.terms:
         term = each.term
-        unknown.difference_update(each.spans)
+        unknown = {
+            (start, end)
+            for start, end in unknown
+            if not any(first <= start and end <= last for first, last in each.spans)
+        }
         if term not in query_spans or term in added:
             added[term] = each.origin
         elif each.origin == "synonym":

@@ -28,12 +28,13 @@ Origin = Literal[
     "absent",
     "unknown",
 ]
-"""Origin of a contribution: an exact match, a term of similar spelling that was added to the query for a word that the
-index lacks, a term that begins with the last word of the query, a synonym of words of the query, a piece of a word that
-occurs only in other words, an expansion of the document by a model, a translation of other words, the product of the
-vectors of a word and of a text without it, the document bias, the smallest score of the candidates in place of that of
-a document without a vector, the product of the vectors of the first documents and of a text, a boost by an attribute of
-the document, a term that is absent from the document, or unknown because the text is not stored."""
+"""Origin of a contribution: an exact match, a term that was added to the query because its spelling is similar to that
+of a word that the index lacks or it differs from typed words by a blank, a term that begins with the last word of the
+query, a synonym of words of the query, a piece of a word that occurs only in other words, an expansion of the document
+by a model, a translation of other words, the product of the vectors of a word and of a text without it, the document
+bias, the smallest score of the candidates in place of that of a document without a vector, the product of the vectors
+of the first documents and of a text, a boost by an attribute of the document, a term that is absent from the document,
+or unknown because the text is not stored."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ORIGINS = {
     "exact": "the word itself",
-    "fuzzy": "a word of similar spelling; the index lacks that of the query",
+    "fuzzy": "a word of similar spelling, or with a blank more or less",
     "prefix": "a word that begins with the last one of the query",
     "synonym": "a synonym of words of the query",
     "piece": "only a piece of the word, in another word",

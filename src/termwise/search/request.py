@@ -123,8 +123,8 @@ class Search:
         match documents of this language only. By default, the query is read in each language, and a document matches by
         the words of its own.
     fuzzy, prefix : bool, optional
-        Add terms of similar spelling for words that the index lacks, and terms that begin with the last word; see
-        `termwise.engine.query_settings`.
+        Add terms of similar spelling for words that the index lacks, and those that differ from typed words by a blank;
+        add terms that begin with the last word. See `termwise.engine.query_settings`.
     weighting : QuerySettings, optional
         Weighting of query terms, for queries that are whole documents.
     feedback : bool, optional

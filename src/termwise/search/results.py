@@ -673,7 +673,7 @@ class Results:
         return Results(self._backend, replace(self.search, query=query, offset=0, facets=(), ranges={}))
 
     def similar_words(self) -> list[Suggestion]:
-        """Return the words of the query that no document has, with the nearest ones; see `Searcher.did_you_mean`."""
+        """Return the probably mistyped words of the query, with the nearest ones; see `Searcher.did_you_mean`."""
         backend = self._backend.suggesting
         if backend.similar_terms is None or self.search.like is not None or self.search.like_text is not None:
             return []

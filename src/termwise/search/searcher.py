@@ -557,6 +557,9 @@ class Searcher:
     def did_you_mean(self, query: str | Query) -> list[Suggestion]:
         """Return the words of a query that no document has, with the nearest words of the documents.
 
+        Two words have the joined word if more documents have it than have both, as *headlamp* for *head lamp*, and a
+        word has the two words that it stands for.
+
         `Results.did_you_mean` returns those that lead to other results under the options of a search. In a mixture,
         there are none for a word that another part has as a whole, such as a frequent word in the query table of
         lookup. A code such as ``AB-1020/X`` has those codes of the documents that differ by one edit.

@@ -18,7 +18,9 @@ from termwise.engine.similar_terms import (
     SimilarTermsByLanguage,
     edits,
 )
+from termwise.engine.word_breaks import WordBreak
 from termwise.fast_dataclass import dataclass
+from termwise.text.analyzer import Analysis
 from termwise.text.folding import folded
 
 AnySimilarTerms = SimilarTerms | SimilarTermsByLanguage
@@ -41,12 +43,13 @@ class SimilarWord:
     word : str
         The nearest form of the term in the documents with its largest weights, the most frequent one of several. If the
         index stores no texts, or none of these has it, the form that resembles the query word, see `SimilarTerm`.
+        Words with a blank more or less are spelt as in the query.
     term : str
-        The term in the index, which can be a stem.
+        The term in the index, which can be a stem; two with a blank between them for two words.
     distance : int
-        Number of edits between this word and the query word as typed.
+        Number of edits between this word and the query word as typed; 1 for a blank.
     documents : int
-        Number of documents, or of chunks of documents, with the term.
+        Number of documents, or of chunks of documents, with the term, or with both.
     """
 
     word: str
@@ -57,12 +60,12 @@ class SimilarWord:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Word or code of a query that the index lacks, and the nearest ones that it has.
+    """Word or code of a query that the index lacks, or two words for one, and the nearest ones that it has.
 
     Attributes
     ----------
     word : str
-        The word as typed.
+        The word as typed, or the two words.
     span : (int, int)
         Its first position in the query.
     words : tuple of SimilarWord
@@ -163,11 +166,13 @@ def _completing_form(similar: SimilarTerms, term: SimilarTerm, typed: str, exact
 
 
 def suggestions(similar: AnySimilarTerms, encoder: QueryEncoder, query: str) -> list[Suggestion]:
-    """Return the words of a query that no document has, with the nearest ones; see `Searcher.did_you_mean`."""
-    if any(all(map(each.documents, each.analyzer.tokens(query))) for each in similar.languages):
+    """Return the words of a query that are probably mistyped, with the nearest ones; see `Searcher.did_you_mean`."""
+    analyses = [(each, each.analyzer.analyze(query)) for each in similar.languages]
+    are_known = any(all(map(each.documents, analysis.tokens)) for each, analysis in analyses)
+    if are_known and not any(each.breaks.joined(query, analysis) for each, analysis in analyses):
         return []  # which is usual, and takes little time
     added = added_terms(encoder, query)
-    found = [each for language in similar.languages for each in _suggestions(language, added, query)]
+    found = [each for its, analysis in analyses for each in _suggestions(its, added, query, analysis)]
     if len(similar.languages) == 1:
         return found
     of_spans: dict[tuple[int, int], list[Suggestion]] = {}
@@ -224,13 +229,14 @@ def leading(similar: Sequence[Suggestion], leads_on: Callable[[Sequence[str]], b
     ]
 
 
-def _suggestions(similar: SimilarTerms, added: AddedTerms, query: str) -> list[Suggestion]:
-    analysis = similar.analyzer.analyze(query)
+def _suggestions(
+    similar: SimilarTerms, added: AddedTerms, query: str, analysis: Analysis
+) -> list[Suggestion]:
     found = []
-    for token, spans in similar.missing(analysis.spans_by_token()):
-        typed = query[slice(*spans[0])]
-        if not added.are_known(spans) and (nearest := similar.nearest(token, typed)):
-            found.append(_suggestion(similar, typed, spans[0], nearest))
+    for each in similar.corrections(query, analysis, analysis.spans_by_token()):
+        if not added.are_known(each.spans):
+            typed = query[slice(*each.spans[0])]
+            found.append(_suggestion(similar, typed, each.spans[0], each.similar, each.other_break))
     for place in [each.start for each in analysis.compounds()][:MOST_WORDS]:
         token, span = analysis.tokens[place], tuple(analysis.spans[place].tolist())
         typed = query[slice(*span)]
@@ -240,14 +246,21 @@ def _suggestions(similar: SimilarTerms, added: AddedTerms, query: str) -> list[S
 
 
 def _suggestion(
-    terms: SimilarTerms, typed: str, span: tuple[int, int], nearest: Iterable[SimilarTerm]
+    terms: SimilarTerms,
+    typed: str,
+    span: tuple[int, int],
+    nearest: Iterable[SimilarTerm],
+    other_break: WordBreak | None = None,
 ) -> Suggestion:
     forms = ((_nearest_form(terms, each, typed), each) for each in nearest)
     words = [
         SimilarWord(form, terms.prefix + each.term, edits(typed, form), each.documents)
         for form, each in forms
     ]
-    return Suggestion(typed, span, tuple(sorted(words, key=lambda each: each.distance)))
+    if other_break is not None:
+        term = " ".join(terms.prefix + term for term, _ in other_break.terms)
+        words.append(SimilarWord(other_break.text, term, 1, other_break.documents))
+    return Suggestion(typed, span, tuple(sorted(words, key=lambda each: (each.distance, -each.documents))))
 
 
 def is_code(word: str) -> bool:
