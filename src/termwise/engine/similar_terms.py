@@ -211,7 +211,7 @@ class SimilarTerms:
         self._is_word = is_word
         # A search looks for the same words several times: for each part of a mixture, suggestions and explanations.
         self._remembered: dict[tuple[str, str], tuple[SimilarTerm, ...]] = {}
-        self._written: dict[int, Counter[str]] = {}
+        self._written: dict[int, _Written] = {}
 
     @classmethod
     def of(cls, index: Index, analyzer: Analyzer) -> SimilarTerms | SimilarTermsByLanguage | None:
@@ -352,21 +352,34 @@ class SimilarTerms:
         Parts of longer words are counted if the term is nowhere a word of its own. Empty if the index stores no texts,
         or the term is not in the first `CHARACTERS` of these `TEXTS`.
         """
-        words = self._written.get(term.number)
-        if words is None:
+        return self._in_texts(term).words
+
+    def is_part_of_codes(self, term: SimilarTerm) -> bool:
+        """Return whether these texts have a term only in compounds with a digit, as *rd* in ``AB-12/RD``.
+
+        A part of four letters or more is a word of its own: *pack* in ``12-pack``.
+        """
+        return not most_edits(term.term) and self._in_texts(term).only_in_codes
+
+    def _in_texts(self, term: SimilarTerm) -> _Written:
+        found = self._written.get(term.number)
+        if found is None:
             spend()
-            words, parts = Counter[str](), Counter[str]()
+            words, parts, only_in_codes = Counter[str](), Counter[str](), True
             for text in self.texts_with([term.number]):
                 analysis = self.analyzer.analyze(text)
-                alone = {word.start for word in analysis.compounds()}
-                for place, token in enumerate(analysis.tokens):
-                    if token == term.term:
-                        (words if place in alone else parts)[text[slice(*analysis.spans[place])]] += 1
-            words = words or parts
+                spans = analysis.spans.tolist()
+                for places in analysis.compounds():
+                    whole = text[slice(*spans[places.start])]
+                    for place in places:
+                        if analysis.tokens[place] == term.term:
+                            (words if place == places.start else parts)[text[slice(*spans[place])]] += 1
+                            only_in_codes &= place > places.start and any(map(str.isdigit, whole))
+            found = _Written(words or parts, only_in_codes and bool(parts))
             if len(self._written) >= REMEMBERED:
                 self._written.clear()
-            self._written[term.number] = words
-        return words
+            self._written[term.number] = found
+        return found
 
     def texts_with(self, numbers: Sequence[int]) -> Iterator[str]:
         """Yield the first part of the stored texts in which terms have their largest weights."""
@@ -587,6 +600,22 @@ class SimilarTerms:
     @cached_property
     def _characters(self) -> _CharacterSets:
         return _CharacterSets.of(self.index, self.vocabulary)
+
+
+@dataclass(frozen=True)
+class _Written:
+    """How stored texts write a term.
+
+    Attributes
+    ----------
+    words : Counter of str
+        See `SimilarTerms.written`.
+    only_in_codes : bool
+        Whether it is everywhere a part of a compound with a digit.
+    """
+
+    words: Counter[str]
+    only_in_codes: bool
 
 
 @dataclass(frozen=True, eq=False)

@@ -154,6 +154,8 @@ def _completed(
 
 def _completing_form(similar: SimilarTerms, term: SimilarTerm, typed: str, exact: bool) -> str | None:
     """Return the most frequent form of a term that begins with a word; accents do not matter."""
+    if similar.is_part_of_codes(term):
+        return None  # the whole code is a term, too
     forms = list(_forms(similar, term, typed))
     if len(forms) > 1:
         forms.pop()  # texts write the term

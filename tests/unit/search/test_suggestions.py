@@ -331,6 +331,33 @@ def test_completions_are_written_as_in_the_texts(tmp_path):
     assert completed(without, "sod") == [["soderholm"]]
 
 
+def test_parts_of_codes_are_no_completions(tmp_path):
+    texts = [
+        "lamp AB-12/RD",
+        "lamp AB-12/TS",
+        "TS lamp",
+        "tent for 2-persons, 12-pack",
+        "T-shirt RTX4090",
+        "5 GHz radio",
+    ]
+    documents = [Document(str(place), text) for place, text in enumerate(texts)]
+    searcher = build_index(documents, tmp_path / "i", analyzer="english-parts", store_text=True)
+
+    def completed(text):
+        return [each.word for each in searcher.complete(text)]
+
+    assert completed("ab") == completed("lamp a") == ["AB-12/RD", "AB-12/TS"]
+    assert completed("rd") == completed("4090") == completed("gh") == []
+    assert completed("r") == ["radio", "RTX4090"]
+    assert completed("ts") == ["ts", "t-shirt"]  # a text has it as a word
+    assert completed("pe") == ["persons"]
+    assert completed("pa") == ["pack"]
+    assert completed("12") == ["12-pack"]
+    # Without texts, nothing is known about the term.
+    without = build_index(documents, tmp_path / "without", analyzer="english-parts")
+    assert [each.word for each in without.complete("rd")] == ["rd"]
+
+
 def test_completions_are_in_documents_with_the_words_before(tmp_path, monkeypatch):
     texts = ["coffee machine", "coffee mug", "wood mug mesh", "mesh and metal", "mesh"]
     documents = [Document(str(place), text) for place, text in enumerate(texts)]
