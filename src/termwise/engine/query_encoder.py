@@ -9,6 +9,7 @@ import numpy as np
 
 from termwise.display.safe_text import short_digest
 from termwise.engine.added_terms import Span
+from termwise.engine.query_languages import QueryEncoderByLanguage
 from termwise.errors import (
     CorruptIndexError,
     ParameterError,
@@ -141,7 +142,7 @@ def query_encoder_of(index: Index) -> QueryEncoder:
     term_weights = index.query_weights if weighting == "idf" else None
     analyzer = analyzer_of(index)
     if isinstance(analyzer, AnalyzerByAttribute):
-        analyzer = analyzer.limited_to(languages_of(index, analyzer.specs))
+        return QueryEncoderByLanguage(index, analyzer.limited_to(languages_of(index, analyzer.specs)))
     try:
         return CountQueryEncoder(analyzer, index.vocabulary, weighting=weighting, term_weights=term_weights)
     except (ParameterError, WeightError) as error:

@@ -33,6 +33,7 @@ import numpy.typing as npt
 
 from termwise.engine.added_terms import AddedTerm, AddedTerms
 from termwise.engine.query_encoder import QueryEncoder, query_weighting_of
+from termwise.engine.query_languages import QueryEncoderByLanguage
 from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
@@ -246,6 +247,8 @@ class WeightedQueryEncoder:
     def _of_added(self, added: Sequence[AddedTerm]) -> npt.NDArray[np.float64]:
         """Return the weights of added terms: their shares of the weight that they would have if typed."""
         shares = np.array([each.share for each in added])
+        if isinstance(self.encoder, QueryEncoderByLanguage):
+            shares *= np.array(self.encoder.factors_of_added(added))
         weighting = query_weighting_of(self.index)
         if weighting == "idf":
             return shares * self.index.query_weights[[each.number for each in added]]

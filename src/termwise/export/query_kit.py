@@ -146,6 +146,7 @@ class _Files:
 def _part(part: Part, files: _Files, scale: float | None) -> dict[str, Any]:
     """Add the files of a part, and return its description."""
     index, encoder = part.index, part.backend.encoder
+    analyzer = describe_analyzer(encoder.analyzer, pieces=False, snowball=True)
     if not isinstance(encoder, CountQueryEncoder):
         raise ParameterError(
             "the query kit counts the tokens of a query, and this searcher has an encoder of its own",
@@ -155,11 +156,7 @@ def _part(part: Part, files: _Files, scale: float | None) -> dict[str, Any]:
     manifest, table = index.manifest, index.term_vectors
     vocabulary = index.vocabulary
     tokens = vocabulary.tokens(np.arange(len(vocabulary)))
-    names = {
-        "analyzer": files.add_json(
-            "analyzer", describe_analyzer(encoder.analyzer, pieces=False, snowball=True)
-        )
-    }
+    names = {"analyzer": files.add_json("analyzer", analyzer)}
     if encoder.analyzer.vocabulary is not None:
         names["pieces"] = files.add_json("vocabulary", list(encoder.analyzer.vocabulary))
     names["vocabulary"] = files.add_json("vocabulary", tokens)

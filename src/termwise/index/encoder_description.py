@@ -29,6 +29,25 @@ TEXT_KEYS = ("chunk", "field_weights", "fields")
 """Keys of `encoder` in the file that are fields of the manifest; see `Manifest.chunk`."""
 
 
+DOCUMENTS_OF_LANGUAGE = "documents:"
+"""Beginning of the names of statistics that are the numbers of documents of languages."""
+
+
+def documents_of_languages(statistics: Mapping[str, int]) -> dict[str, int]:
+    """Return the numbers of documents of languages in the statistics of an index.
+
+    Examples
+    --------
+    >>> documents_of_languages({"documents": 5, "documents:de": 2, "documents:en": 3})
+    {'de': 2, 'en': 3}
+    """
+    return {
+        name.removeprefix(DOCUMENTS_OF_LANGUAGE): count
+        for name, count in statistics.items()
+        if name.startswith(DOCUMENTS_OF_LANGUAGE)
+    }
+
+
 @dataclass(frozen=True)
 class ModelRecord:
     """Name and parameters of a model, and whether every weighted term occurs in the text of its document.

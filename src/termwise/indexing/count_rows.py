@@ -23,7 +23,7 @@ from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
 from termwise.index import IndexWriter, Manifest
 from termwise.index.document_spill import DocumentWriter
-from termwise.index.encoder_description import EncoderDescription, encoder_description
+from termwise.index.encoder_description import EncoderDescription, documents_of_languages, encoder_description
 from termwise.index.spill import RowSpill
 from termwise.index.updater import IndexUpdater
 from termwise.indexing.built_statistics import built_statistics, statistics_files, statistics_record
@@ -33,7 +33,6 @@ from termwise.indexing.language_statistics import (
     LanguageCounter,
     LanguagesOfTerms,
     LanguageStatistics,
-    documents_of_languages,
     record_of,
 )
 from termwise.kernels.counting import count_rows, renumber_rows

@@ -16,12 +16,11 @@ from termwise.collection import CollectionStatistics
 from termwise.collection.statistics import EstimatedStatistics, OpenStatistics
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
+from termwise.index.encoder_description import DOCUMENTS_OF_LANGUAGE
 from termwise.models import CountModel
 from termwise.text import Analyzer
 from termwise.text.analyzer_by_attribute import SEPARATOR, AnalyzerByAttribute, language_of_token
 from termwise.weights import TermWeights
-
-_DOCUMENTS = "documents:"
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,19 +160,8 @@ def record_of(documents: Mapping[str, int]) -> dict[str, int]:
     >>> record_of({"en": 3, "de": 2})
     {'documents:de': 2, 'documents:en': 3}
     """
-    return {f"{_DOCUMENTS}{name}": documents[name] for name in sorted(documents) if documents[name]}
-
-
-def documents_of_languages(record: Mapping[str, int]) -> dict[str, int]:
-    """Return the numbers of documents of languages in the statistics of an index.
-
-    Examples
-    --------
-    >>> documents_of_languages({"documents": 5, "documents:de": 2, "documents:en": 3})
-    {'de': 2, 'en': 3}
-    """
     return {
-        name.removeprefix(_DOCUMENTS): count for name, count in record.items() if name.startswith(_DOCUMENTS)
+        f"{DOCUMENTS_OF_LANGUAGE}{name}": documents[name] for name in sorted(documents) if documents[name]
     }
 
 

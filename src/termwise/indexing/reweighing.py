@@ -18,6 +18,7 @@ import numpy.typing as npt
 from termwise.engine.query_encoder import analyzer_of
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index, IndexWriter
+from termwise.index.encoder_description import documents_of_languages
 from termwise.index.quantiser import LEVELS
 from termwise.indexing.built_statistics import built_statistics
 from termwise.indexing.count_rows import (
@@ -27,7 +28,7 @@ from termwise.indexing.count_rows import (
     placeholder,
     publish_counts,
 )
-from termwise.indexing.language_statistics import LanguagesOfTerms, documents_of_languages, share_of_drift
+from termwise.indexing.language_statistics import LanguagesOfTerms, share_of_drift
 from termwise.indexing.model_choice import model_of
 from termwise.indexing.options import BuildOptions
 from termwise.models import CountModel

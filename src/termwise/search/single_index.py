@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from termwise.engine.allowed_documents import AllowedDocuments
 from termwise.engine.query_encoder import ExplicitWeights, QueryEncoder, query_encoder_of
+from termwise.engine.query_languages import QueryEncoderByLanguage
 from termwise.engine.query_settings import (
     DEFAULT,
     WeightedQueryEncoder,
@@ -29,7 +30,6 @@ from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.index import Index
-from termwise.models.count_query_encoder import CountQueryEncoder
 from termwise.search.part_weights import has_codes_only
 from termwise.search.parts import Allowed, EncodedQuery, Ordinals, Part, PartEncoding
 from termwise.search.request import Search
@@ -178,9 +178,8 @@ class SingleIndex:
     def _encoder_of(self, search: Search) -> QueryEncoder:
         """Return the encoder for the language of a search."""
         language, encoder = self.language_of(search), self.encoder
-        if language is None or not isinstance(encoder, CountQueryEncoder):
+        if language is None or not isinstance(encoder, QueryEncoderByLanguage):
             return encoder
-        assert isinstance(encoder.analyzer, AnalyzerByAttribute), "it has languages"
         return replace(encoder, analyzer=encoder.analyzer.limited_to([language]))
 
     def weighted_encoder(

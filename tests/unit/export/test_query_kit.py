@@ -28,7 +28,7 @@ from termwise.export.kit.query_kit import QueryKit
 from termwise.export.linear_form import LinearForm
 from termwise.export.query_kit import NAME, PROGRAMS, write_query_kit
 from termwise.export.source import ExportSource
-from termwise.index import Index, IndexWriter
+from termwise.index import IndexWriter
 from termwise.index.encoder_description import encoder_description
 from termwise.models import VectorModel
 from termwise.search import Searcher
@@ -400,8 +400,16 @@ def test_what_cannot_be_written(tmp_path: Path, instant: Searcher) -> None:
     with pytest.raises(ParameterError, match="cannot reproduce this analyzer"):
         write_query_kit(french, tmp_path / "kit")
     assert not (tmp_path / "kit").exists()
-    index = Index.open(french.index.path)
-    encoder = ExplicitWeights.of(index, french.analyzer, {"tea": 1.0})
+    languages = build_index(
+        [{"id": 1, "text": "tea", "lang": "en"}],
+        tmp_path / "lang",
+        model="bm25",
+        analyzer="by-attribute:lang",
+    )
+    with pytest.raises(ParameterError, match="cannot reproduce this analyzer"):
+        write_query_kit(languages, tmp_path / "kit")
+    index = instant.parts[0].index
+    encoder = ExplicitWeights.of(index, instant.analyzer, {"tea": 1.0})
     with pytest.raises(ParameterError, match="encoder of its own"):
         write_query_kit(Searcher.of_index(index, encoder), tmp_path / "kit")
     with pytest.raises(ParameterError, match="scale"):

@@ -74,10 +74,76 @@ def test_a_query_in_one_language(searcher: Searcher) -> None:
     assert searcher.search(Search("gift", lang="German")).ranking.doc_ids == ("de2",)
     assert searcher.search(Search("gift", lang="fr")).ranking.doc_ids == ()
     assert searcher.search(Search("Sofa", lang="und")).ranking.doc_ids == ("xx2",)
-    assert searcher.rank("gift").top(5).scores.tolist() == [
-        searcher.search(Search("gift", lang="de")).ranking.scores[0],
-        searcher.search(Search("gift", lang="en")).ranking.scores[0],
+
+
+def test_a_word_has_the_same_idf_in_all_languages(searcher: Searcher) -> None:
+    """One of three German and one of two English documents have gift, two of three and one of two have warm."""
+
+    def idf(frequency: int, documents: int) -> float:
+        return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
+
+    def weights(query: str, **options: object) -> dict[str, float]:
+        row = searcher.search(Search(query, **options)).query.parts[0].encoder.encode_query(query)  # type: ignore[arg-type]
+        terms, values = row.row(0)
+        tokens = map(searcher.index.vocabulary.token, terms.tolist())
+        return dict(zip(tokens, values.tolist(), strict=True))
+
+    gift = (idf(1, 3) + idf(1, 2)) / 2
+    expected = {"de:gift": gift / idf(1, 3), "en:gift": gift / idf(1, 2)}
+    assert weights("gift") == pytest.approx(expected)
+    assert weights("gift Gift") == pytest.approx({term: 2 * weight for term, weight in expected.items()})
+    warm = (2 * idf(2, 3) + idf(1, 2)) / 3
+    assert weights("warm gift") == pytest.approx(
+        expected | {"de:warm": warm / idf(2, 3), "en:warm": warm / idf(1, 2)}
+    )
+    # A word of one language, and a query in one language, keep the number of occurrences.
+    assert weights("rote rote Jacken") == {"de:rot": 2, "de:jack": 1}
+    assert weights("gift", lang="de") == {"de:gift": 1}
+    # Terms that a search adds are words, too: of similar spelling, and with the last word as their prefix.
+    assert weights("gyft", fuzzy=True) == pytest.approx(
+        {term: 3 / 4 * weight for term, weight in expected.items()}
+    )
+    assert weights("gif", prefix=True) == pytest.approx(expected)
+
+
+def test_equal_documents_have_equal_scores_in_languages_of_other_sizes(tmp_path: Path) -> None:
+    texts = {"de": ["Anker Lampe", "Lampe rot", "Lampe blau"], "en": ["Anker lamp", *["red lamp"] * 9]}
+    shop = [
+        {"id": f"{lang}{number}", "text": text, "lang": lang}
+        for lang, its in texts.items()
+        for number, text in enumerate(its)
     ]
+    searcher = termwise.build_index(
+        shop,
+        tmp_path / "i",
+        model="bm25",
+        analyzer="by-attribute:lang",
+        options=termwise.BuildOptions(quantiser="float32"),
+    )
+    for query, fuzzy in (("Anker", False), ("unbekannt Anker", False), ("Ankre", True)):
+        ranking = searcher.search(Search(query, fuzzy=fuzzy)).ranking
+        assert set(ranking.doc_ids) == {"de0", "en0"}
+        assert ranking.scores[0] == pytest.approx(
+            ranking.scores[1], rel=1e-4
+        )  # weights of queries are rounded
+    alone = {lang: searcher.search(Search("Anker", lang=lang)).ranking.scores[0] for lang in texts}
+    assert alone["en"] > 1.5 * alone["de"]
+
+
+def test_a_compound_has_the_idf_of_its_terms(tmp_path: Path) -> None:
+    """German has the whole and both parts, English the parts; one of two documents has each."""
+    shop = [
+        {"id": str(number), "text": text, "lang": lang}
+        for number, (lang, text) in enumerate([("de", "AB-12"), ("de", "x"), ("en", "AB, 12"), ("en", "x")])
+    ]
+    analyzer = make_analyzer_by_attribute("lang", {"de": "english-parts"})
+    searcher = termwise.build_index(shop, tmp_path / "i", model="bm25", analyzer=analyzer)
+    terms, values = searcher.encode("AB-12").row(0)
+    assert dict(zip(map(searcher.index.vocabulary.token, terms.tolist()), values.tolist(), strict=True)) == (
+        pytest.approx(
+            {f"de:{token}": 2.5 / 3 for token in ("ab12", "ab", "12")} | {"en:ab": 2.5 / 2, "en:12": 2.5 / 2}
+        )
+    )
 
 
 def test_weights_have_the_statistics_of_the_language(searcher: Searcher) -> None:
