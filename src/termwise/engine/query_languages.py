@@ -59,13 +59,13 @@ class QueryEncoderByLanguage:
                 if known:
                     start, end = analysis.spans[places.start].tolist()
                     language = language_of_token(analysis.tokens[places.start])
-                    words.setdefault((start, end), {})[language] = known
+                    words.setdefault((start, end), {}).setdefault(language, []).extend(known)
         row: dict[int, float] = {}
         for word in words.values():
             spend()
             factors = equal_idf({language: self._of_word(language, its) for language, its in word.items()})
-            for language, numbers in word.items():
-                for number in numbers:
+            for language, its in word.items():
+                for number in its:
                     row[number] = row.get(number, 0.0) + factors[language]
         return TermWeights.of_query(row, self.index.vocabulary.id)
 
