@@ -334,8 +334,12 @@ class SimilarTerms:
         words = self.written(term)
         if not words:
             return replace(term, distance=edits(word, term.word))
-        # The last character can be the ending of a plural, which the stemmer removes.
-        distance = min(edits(word, form) for each in words for form in (each, each[:-1]))
+        # The last character can be the ending of a plural, which the stemmer removes. An accent that the analyzer
+        # removes is no edit.
+        word = self.unstemmed(word)
+        distance = min(
+            edits(word, self.unstemmed(form)) for each in words for form in (each, each[:-1]) if form
+        )
         return replace(term, distance=max(1, distance)) if distance <= most else None
 
     @cached_property

@@ -245,6 +245,16 @@ def test_a_term_of_distant_words_is_not_similar(tmp_path):
     assert similar("far", far, store_text=True)("grun") == ["run"]
 
 
+def test_accents_that_the_analyzer_removes_are_no_edits(tmp_path):
+    documents = [Document("a", "Café, Tür")]
+    folding = build_index(documents, tmp_path / "folding", analyzer="english-parts", store_text=True)
+    keeping = build_index(documents, tmp_path / "keeping", analyzer="standard", store_text=True)
+    for searcher, expected in ((folding, ["cafe", "tur"]), (keeping, [])):
+        similar = searcher.backend.similar_terms
+        found = [each.term for word in ("cafee", "tuer") for each in similar.nearest(word, word)]
+        assert found == expected
+
+
 def test_a_word_that_is_spelt_correctly_has_no_similar_terms(tmp_path):
     searcher = build_index([Document("a", "a cone")], tmp_path / "i")
     for is_word, expected in ((lambda word: word == "Come", []), (lambda word: word == "cone", ["cone"])):

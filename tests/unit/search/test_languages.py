@@ -237,6 +237,21 @@ def test_similar_words_and_suggestions(searcher: Searcher) -> None:
     assert [each.text for each in searcher.complete("jac")] == ["jacken", "jackets", "jacke"]
 
 
+def test_spellings_of_german_in_documents_of_other_languages(tmp_path: Path) -> None:
+    """An English document has kuhlschrank, which is one edit from Kuehlschrank; a German one has the word."""
+    shop = [
+        {"id": "en", "title": "Kühlschrank und Lampe", "lang": "en"},
+        {"id": "de", "title": "Möbel und Türen", "lang": "de"},
+    ]
+    searcher = termwise.build_index(
+        shop, tmp_path / "i", model="bm25", analyzer="by-attribute:lang", store_text=True
+    )
+    assert searcher.rank("Kuehlschrank").doc_ids == ()
+    assert searcher.search(Search("Kuehlschrank", fuzzy=True, match="all")).ranking.doc_ids == ("en",)
+    assert [each.words[0].word for each in searcher.did_you_mean("Kuehlschrank")] == ["Kühlschrank"]
+    assert searcher.rank("Moebel").doc_ids == ("de",)
+
+
 def test_synonyms_and_rules(searcher: Searcher) -> None:
     relevance = Relevance.of(
         {"synonyms": ["Jacke, jacket, veste"], "rules": [{"query": "gloves", "pin": ["fr2"]}]}
