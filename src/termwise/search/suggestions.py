@@ -31,6 +31,9 @@ MOST_TRIED = 5
 SHORTEST_CODE = 6
 """Least number of letters and digits of a code that has suggestions; of shorter ones, many differ by one character."""
 
+SHORTEST_BEGINNING = 3
+"""Least number of letters and digits of the beginning of a code that has longer ones as suggestions."""
+
 _CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])(?![\d.,]+\s?[^\W\d_]+$).+", re.DOTALL)
 
 
@@ -183,7 +186,7 @@ def suggestions(similar: AnySimilarTerms, encoder: QueryEncoder, query: str) -> 
     merged = []
     for span, its in sorted(of_spans.items()):
         tokens = ((each, each.analyzer.tokens(its[0].word)[:1]) for each in similar.languages)
-        if is_code(its[0].word) and any(any(map(each.documents, first)) for each, first in tokens):
+        if its[0].is_code and any(any(map(each.documents, first)) for each, first in tokens):
             continue  # a code of another language
         nearest = dict[str, SimilarWord]()
         words = (word for each in its for word in each.words)
@@ -242,8 +245,12 @@ def _suggestions(
     for place in [each.start for each in analysis.compounds()][:MOST_WORDS]:
         token, span = analysis.tokens[place], tuple(analysis.spans[place].tolist())
         typed = query[slice(*span)]
-        if is_code(typed) and not similar.documents(token) and (nearest := similar.nearest_codes(token)):
-            found.append(_suggestion(similar, typed, span, nearest))
+        if similar.documents(token) or not is_code(typed, SHORTEST_BEGINNING):
+            continue
+        longer = similar.starting_with(token, without=token)[:MOST_TERMS]
+        nearest = similar.nearest_codes(token) if is_code(typed) else ()
+        if each := {term.number: term for term in (*nearest, *longer)}:
+            found.append(_suggestion(similar, typed, span, each.values()))
     return sorted(found, key=lambda each: each.span)
 
 
@@ -262,10 +269,11 @@ def _suggestion(
     if other_break is not None:
         term = " ".join(terms.prefix + term for term, _ in other_break.terms)
         words.append(SimilarWord(other_break.text, term, 1, other_break.documents))
-    return Suggestion(typed, span, tuple(sorted(words, key=lambda each: (each.distance, -each.documents))))
+    words.sort(key=lambda each: (each.distance, -each.documents))
+    return Suggestion(typed, span, tuple(words[:MOST_TERMS]))
 
 
-def is_code(word: str) -> bool:
+def is_code(word: str, shortest: int = SHORTEST_CODE) -> bool:
     """Return whether a word can be a code with a typo: long enough, with letters and digits, but no number with a unit.
 
     Examples
@@ -273,7 +281,7 @@ def is_code(word: str) -> bool:
     >>> [word for word in ("AB-1020/X", "305XL", "tn2402", "20000mah", "2,500 mm", "2019-11", "b12") if is_code(word)]
     ['AB-1020/X', 'tn2402']
     """
-    return sum(map(str.isalnum, word)) >= SHORTEST_CODE and _CODE.fullmatch(word) is not None
+    return sum(map(str.isalnum, word)) >= shortest and _CODE.fullmatch(word) is not None
 
 
 def _nearest_form(terms: SimilarTerms, similar: SimilarTerm, typed: str) -> str:

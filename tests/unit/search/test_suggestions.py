@@ -396,6 +396,12 @@ def test_codes_have_suggestions_and_are_not_searched_for(tmp_path):
     assert suggested("filter AB-1020/X") == {"AB-1020/X": ["AB-1200/X"]}
     assert suggested("ab1020x") == {"ab1020x": ["AB-1200/X"]}
     assert sorted(suggested("AB-1200/Z")["AB-1200/Z"]) == ["AB-1200/X", "AB-1200/Y"]
+    assert (
+        sorted(suggested("filter AB-120")["AB-120"])
+        == sorted(suggested("ab1")["ab1"])
+        == ["AB-1200/X", "AB-1200/Y"]
+    )
+    assert suggested("CR20, tn") == {"CR20": ["CR2032"]}
     assert suggested("tooner tn2402") == {"tooner": ["toner"], "tn2402": ["TN-2420"]}
     assert suggested("CR2033, 60hz, 1300 mm, 1201") == {"CR2033": ["CR2032"]}
     assert suggested("AB-1200/X") == suggested("AB-9999/X") == suggested("A1" * 60) == {}
