@@ -108,6 +108,8 @@ def measure(plan: Mapping[str, Any], given: argparse.Namespace) -> None:
     missing = sorted({entry["network"] for entry in plan["rows"].values()} - present)
     if missing:
         record.say(f"left out, not in {given.models}: {', '.join(missing)}")
+    if not rows:
+        raise SystemExit(f"{given.models} has no network of the plan; train one first")
     scorers = {row: opened(entry, given.models) for row, entry in rows.items()}
     data = dict.fromkeys(given.data, given.split) or plan["collections"]
     collections = {}

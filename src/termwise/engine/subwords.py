@@ -6,8 +6,8 @@ the other part of a mixture:
 
 - A word that is one piece, and that no document has, is no typo. Vocabularies of pieces have the frequent words of a
   language as a whole; see `WordsInPieces.has`.
-- If no document has a word of the query, and none of them is one piece, the query is probably nonsense; see
-  `WordsInPieces.has_word_of`.
+- If no document has a word of the query, and none of them is one piece or a compound of words that are, as *raincoat*,
+  the query is probably nonsense; see `WordsInPieces.has_word_of`.
 - A mistyped word, and its similar words. Their pieces replace those of the mistyped word, each with the share that the
   similar word has in the index of whole words; see `SimilarPieces`. The weight of a query is a sum over its words, so
   this is the query that is expected if the shares are probabilities. Adding the similar words and keeping the pieces of
@@ -26,6 +26,9 @@ from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.text.analyzer import Analyzer, unknown_token
 from termwise.text.words_around import word_around
+
+SHORTEST_WORD = 3
+"""Least number of letters of the words of a compound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +56,21 @@ class WordsInPieces:
         return len(tokens) == 1 and self.knows(tokens[0])
 
     def has_word_of(self, text: str, words: Sequence[Analyzer]) -> bool:
-        """Return whether a word of a text is one piece that can contribute to a score.
+        """Return whether a word of a text is one piece that can contribute to a score, or a compound of such words.
 
-        Words that all of the given analyzers remove, such as stop words, do not count.
+        Words of a compound have `SHORTEST_WORD` letters at least. Words that all of the given analyzers remove, such as
+        stop words, do not count.
         """
         analysis = self.analyzer.analyze(text)
+        pieces: dict[tuple[int, int], list[tuple[str, str]]] = {}
+        for token, (start, end) in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
+            pieces.setdefault(word_around(text, start, end), []).append((token, text[start:end]))
         return any(
-            word_around(text, start, end) == (start, end)
-            and self.knows(token)
+            all(map(self.knows, (token for token, _ in its)))
+            and (len(its) == 1 or all(len(part) >= SHORTEST_WORD and self.has(part) for _, part in its))
+            and sum(len(part) for _, part in its) == end - start
             and any(each.tokens(text[start:end]) for each in words)
-            for token, (start, end) in zip(analysis.tokens, analysis.spans.tolist(), strict=True)
+            for (start, end), its in pieces.items()
         )
 
     def knows(self, token: str) -> bool:

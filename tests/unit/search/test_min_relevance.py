@@ -87,6 +87,8 @@ def test_words_in_pieces_have_no_results_by_meaning(mixture: Searcher) -> None:
         "espressocouch": LEAST_RELEVANCE_OF_PIECES,
         "espresso-couch": LEAST_RELEVANCE,
         "tv": LEAST_RELEVANCE,  # short words count
+        "teacup": LEAST_RELEVANCE,  # a compound of words that the table has
+        "teacupz": LEAST_RELEVANCE_OF_PIECES,
         "espresso sofa": 0.0,  # documents match by words
     }
     assert {query: mixture.search(Search(query)).least_relevance for query in least} == least

@@ -20,8 +20,9 @@ from termwise.errors import (  # noqa: E402
 )
 from termwise.storage.file_record import digest_of  # noqa: E402
 from termwise.storage.manifest_json import canonical_bytes, checksum_of  # noqa: E402
+from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.yardsticks.compatibility import fastest_device  # noqa: E402
-from termwise.yardsticks.rerankers.folder import read_scorer_folder, write_scorer  # noqa: E402
+from termwise.yardsticks.rerankers.folder import read_scorer_folder, scorer_tokenizer, write_scorer  # noqa: E402
 
 from .conftest import small_network  # noqa: E402
 from .test_bert_model1 import QUERY, TEXTS  # noqa: E402
@@ -50,6 +51,16 @@ def test_a_written_scorer_is_read_back(folder, scorer):
     assert found.network.reading == scorer.network.reading
     assert found.score(QUERY, TEXTS).tolist() == scorer.score(QUERY, TEXTS).tolist()
     assert {path.name for path in folder.iterdir()} == {*FILES, "scorer.json", "vocab.txt", "README.md"}
+
+
+def test_a_scorer_is_the_base_of_another(tmp_path, network, folder, analyzer):
+    """The shipped tokenizer is in no file of the folder, but in its manifest."""
+    shipped = WordPieceAnalyzer.shipped()
+    write_scorer(network, shipped, tmp_path / "shipped")
+    assert scorer_tokenizer(tmp_path / "shipped").spec == shipped.spec
+    assert scorer_tokenizer(folder).spec == analyzer.spec
+    assert scorer_tokenizer(tmp_path) is None
+    assert scorer_tokenizer("all-MiniLM-L6-v2") is None
 
 
 def test_equal_networks_give_equal_files(folder, tmp_path, network, analyzer):

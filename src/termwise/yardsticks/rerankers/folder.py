@@ -34,6 +34,7 @@ from termwise.storage.manifest_json import (
     expect_whole,
 )
 from termwise.storage.model_folder import TRAINING, ModelFolders
+from termwise.storage.safe_read import is_file
 from termwise.text import WordPieceAnalyzer
 from termwise.text.analyzer_files import AnalyzerRecord, read_analyzer
 from termwise.train.library_errors import errors_as
@@ -222,6 +223,23 @@ def read_scorer_folder(
         raise ModelFormatError(
             error.message, facts=[("scorer", folder), *error.facts], fixes=error.fixes
         ) from None
+
+
+def scorer_tokenizer(folder: str | Path) -> WordPieceAnalyzer | None:
+    """Return the tokenizer of the folder of a scorer, whose network can be the base of another; None for other bases.
+
+    Raises
+    ------
+    ModelFormatError, CorruptModelError
+        If the manifest of the folder is damaged.
+    """
+    folder = Path(folder)
+    if not is_file(folder / NAME):
+        return None
+    manifest = FOLDERS.parsed(
+        FOLDERS.manifest_bytes(folder / NAME, fixes=[]), folder / NAME, ScorerManifest.parse
+    )
+    return read_analyzer(FOLDERS, folder, manifest.tokenizer, WordPieceAnalyzer)
 
 
 def _reading(kind: type[Reading], manifest: ScorerManifest, folder: Path) -> Reading:

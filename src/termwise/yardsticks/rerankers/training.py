@@ -38,7 +38,7 @@ from termwise.train.settings import NO_TEACHER
 from termwise.validation import check
 from termwise.yardsticks.rerankers.bm25_teacher import Bm25Teacher
 from termwise.yardsticks.rerankers.card import scorer_card
-from termwise.yardsticks.rerankers.folder import FOLDER, write_scorer
+from termwise.yardsticks.rerankers.folder import FOLDER, scorer_tokenizer, write_scorer
 from termwise.yardsticks.rerankers.kinds import network_type
 from termwise.yardsticks.rerankers.network import Reranker, check_windows
 from termwise.yardsticks.rerankers.scorer import RerankerScorer
@@ -103,7 +103,7 @@ def train_reranker(
     sources, held_out = training_data.sources, training_data.held_out
     if settings.source_queries:
         sources = [source.sample(settings.source_queries, settings.seed) for source in sources]
-    analyzer = base_analyzer(base)
+    analyzer = scorer_tokenizer(base) or base_analyzer(base)
     set_seed(settings.seed)
     network = network_kind.from_base(base, reading_of(settings, network_kind)).to(process.device)
     check_windows(network, analyzer)
