@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 MINUTE = DAY // 1440
 """Microseconds of a minute; the least unit of a half-life."""
 
+FRACTION_BITS = 32
+"""Binary places of what a boost adds to a score."""
+
 MOST_WEIGHT = 1e6
 """Largest weight of a boost, and the smallest one with a minus sign."""
 
@@ -221,7 +224,7 @@ class IndexBoosts:
         self.index, self.boosts, self._now = index, tuple(boosts), now
         self.largest = 0.0
         for boost in boosts:  # in the order of `of`, so that rounding keeps the bound
-            self.largest += max(boost.weight, 0.0)
+            self.largest += max(float(rounded_boost(boost.weight)), 0.0)
         self._computed = 0
         self._all: Floats | None = None
         self._biases: BoostBiases | None = None
@@ -247,8 +250,12 @@ class IndexBoosts:
     def _sums(self, ordinals: npt.NDArray[np.int64]) -> Floats:
         total = np.zeros(len(ordinals))
         for boost in self.boosts:
-            total += boost.weight * self.shapes(boost, ordinals)
+            total += self.added_by(boost, ordinals)
         return total
+
+    def added_by(self, boost: Boost, ordinals: npt.NDArray[np.int64]) -> Floats:
+        """Return what a boost adds to the score of each document."""
+        return rounded_boost(boost.weight * self.shapes(boost, ordinals))
 
     def shapes(self, boost: Boost, ordinals: npt.NDArray[np.int64]) -> Floats:
         """Return the shape of a boost for each document, from 0 to 1."""
@@ -276,6 +283,20 @@ class IndexBoosts:
             else:
                 exponent = np.abs(numbers - (boost.near or 0.0)) / (boost.distance or 1.0)
             return np.where(present, 0.5**exponent, 0.0)
+
+
+def rounded_boost(numbers: npt.ArrayLike) -> Floats:
+    """Round what boosts add to scores to multiples of 2**-32.
+
+    Scores of terms are multiples of a power of two, too. So a sum of both is the same in any order, if it is small.
+
+    Examples
+    --------
+    >>> first, second, third = rounded_boost([0.1, 0.2, 0.3])
+    >>> bool((first + second) + third == first + (second + third)), (0.1 + 0.2) + 0.3 == 0.1 + (0.2 + 0.3)
+    (True, False)
+    """
+    return np.ldexp(np.rint(np.ldexp(numbers, FRACTION_BITS)), -FRACTION_BITS)
 
 
 def _has_value(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.attributes.json_values import value_text
-from termwise.engine.boosts import Boost, IndexBoosts
+from termwise.engine.boosts import Boost, IndexBoosts, rounded_boost
 from termwise.explain.explanation import Contribution, Explanation
 
 
@@ -32,7 +32,7 @@ def with_boosts(
                         origin="boost",
                         query_weight=boost.weight,
                         weight=float(of_boost[place]),
-                        score=boost.weight * float(of_boost[place]),
+                        score=float(rounded_boost(boost.weight * of_boost[place])),
                         value=value_text(values[place].get(boost.attribute, "")),
                         shape=_shape_text(boost),
                     )

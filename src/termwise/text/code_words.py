@@ -7,9 +7,8 @@ from functools import cache
 from typing import ClassVar
 
 from termwise.fast_dataclass import dataclass
-from termwise.text.characters import character_table, code_points
+from termwise.text.characters import character_table, classify
 from termwise.text.tokenizer import WordTokenizer
-from termwise.text.words_with_parts import CAPITAL, MARK, SKIPPED, SMALL, kinds_of_characters, spans_beside_marks
 
 IDENTIFIER = re.compile("[A-Za-z0-9_]*[A-Za-z0-9][A-Za-z0-9_]*")
 PART = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")

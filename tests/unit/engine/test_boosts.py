@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
 import termwise
-from termwise import Document, Query
+from termwise import Document, Query, build_index
 from termwise.engine.boosts import Boost, IndexBoosts
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.explain.explanation_html import explanation_html
@@ -99,7 +100,7 @@ def test_explanations(shop: Searcher) -> None:
     for explanation in explanations:
         assert explanation.score == found.ranking.scores[found.ranking.doc_ids.index(explanation.doc_id)]
         total = explanation.constant + sum(part.score for part in explanation.contributions)
-        assert total == pytest.approx(explanation.score, abs=1e-12)
+        assert total == explanation.score
     first, other = explanations[0].contributions[-2:]
     assert (first.origin, first.term, first.value, first.shape) == ("boost", "sold", "300", "saturation 100")
     assert (first.query_weight, first.weight, first.score) == (2, 0.75, 1.5)
@@ -137,3 +138,22 @@ def test_errors_of_an_attribute_name_file_and_key(shop: Searcher, tmp_path: Path
     with pytest.raises(ParameterError, match="another type") as raised:
         shop.search(Search("tea", relevance=Relevance.of({"boosts": boosts[2:]})))
     assert raised.value.facts[:2] == (("key", "boosts[0]"), ("attribute", "brand"))
+
+
+@pytest.mark.parametrize("chunk", [None, 5])
+def test_contributions_add_up_exactly_in_any_order(tmp_path: Path, chunk: int | None) -> None:
+    random = Random(3)
+    documents = [
+        Document(
+            str(number),
+            " ".join(random.choices(["red", "green", "sofa", "chair", "oak"], k=12)),
+            {"sold": random.randrange(1000), "price": random.random() * 100},
+        )
+        for number in range(60)
+    ]
+    searcher = build_index(documents, tmp_path / "i", model="bm25", store_text=True, chunk=chunk)
+    boosts = (Boost("sold", 0.37, saturation=100), Boost("price", 1.1, near=20, distance=5))
+    found = searcher.search(Search("red sofa oak", k=60, relevance=Relevance(boosts=boosts)))
+    for one, score in zip(found.explain(found.ranking.doc_ids), found.ranking.scores, strict=True):
+        parts = [each.score for each in one.contributions]
+        assert sum(parts) == sum(reversed(parts)) == one.score == score

@@ -103,8 +103,10 @@ def test_other_blanks_are_suggested(searcher):
     assert searcher.did_you_mean("rain coat") == searcher.did_you_mean("headlamp") == []
     assert [each.words[0].word for each in searcher.did_you_mean("Head Lamp HEAD LAMP")] == ["Headlamp"]
     # The words of a joined one have no suggestions of their own.
-    (suggestion,) = searcher.search(Search("head lamp", fuzzy=True)).did_you_mean()
+    found = searcher.search(Search("head lamp", fuzzy=True))
+    (suggestion,) = found.similar_words()
     assert suggestion.words[0].word == "headlamp"
+    assert found.did_you_mean() == []  # a fuzzy search has searched for it
 
 
 def test_explanations_add_up(searcher):
