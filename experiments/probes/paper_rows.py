@@ -97,11 +97,12 @@ def page(
             for row in rows:
                 if not row.probe["samples"]:
                     continue
-                paper = published.get(row.probe["name"])
+                name = row.probe["name"]
+                paper = published.get(name) or published.get(name.replace("@", "-joined@"))
                 cells = [written(cell, symmetric=row.probe["symmetric"]) for cell in row.cells]
                 lines.append(
                     [
-                        row.title,
+                        row.title.replace("|", r"\|"),
                         DATA.get(row.data, row.data),
                         f"{row.probe['samples']:,}",
                         record.number(paper and paper["score"], digits=2, signed=True),
