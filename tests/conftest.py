@@ -62,6 +62,14 @@ def small_segments_are_ordered() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def no_flushes() -> Iterator[None]:
+    """Do not flush files to the disk: it matters for power failures only, and takes most of the time of many tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def shared_exports() -> Iterator[None]:
     """Let networks of one architecture share an export, if torch is loaded."""
     if "torch" not in sys.modules:

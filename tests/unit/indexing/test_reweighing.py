@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +37,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "fields": {"model": "bm25", "fields": FIELDS, "store_text": True},
     "chunks": {"model": "dirichlet", "chunk": 4},
     "closed vocabulary": {"model": "bm25", "analyzer": "wordpiece"},
-    "languages": {
-        "model": "bm25",
-        "analyzer": "by-attribute:lang:de=standard,en=whitespace",
-        "store_text": True,
-    },
+    "languages": {"model": "bm25", "analyzer": "by-attribute:lang", "store_text": True},
 }
 
 
@@ -49,24 +45,52 @@ STEERED: dict[str, Any] = {
     "boosts": [
         {"attribute": "words", "weight": 3, "near": 2, "distance": 1},
         {"attribute": "first", "weight": -1.5, "values": ["w1", "w2"]},
+        {"attribute": "sold", "weight": 0.7, "saturation": 3},
+        {"attribute": "added", "weight": 2, "half_life": "1 day", "now": "2026-03-20"},
     ],
-    "synonyms": ["w1, w3", "w2 => w4"],
-    "rules": [{"query": "w1 w2", "pin": ["d3", "d1"], "ban": ["d1", "d5"]}],
+    "synonyms": ["w1, w3 ^0.4", "w2 => w4", "w5 w6, w7", "w8, w9 w10", "jacket, Jacke"],
+    "rules": [
+        {"query": "w1 w2", "pin": ["d3", "d1"], "ban": ["d1", "d5"]},
+        {"query": "w5", "match": "prefix", "pin": ["d2", "d7"], "ban": ["d6"]},
+    ],
 }
-"""Relevance of the searches of the state machine; the index begins without the attribute ``first``."""
+"""Relevance of the searches of the state machine; the index begins with the attribute ``words`` only."""
+
+LATER = {"first": "w3", "sold": 2, "added": "2026-03-15"}
+"""Attributes of some documents that are added later."""
+
+LANGUAGES = {"de": "Jacken", "en": "jackets", "xx": "other"}
+"""Word of the documents of each language; *jacket* is no word of its analyzer for unknown ones."""
+
+FOUND = {
+    "w1 w2": (["w1", "w3", "w4"], ["d3"], {"d1", "d5"}),
+    "w5 w6 w8": (["w5", "w6", "w7", "w8", "w9", "w10"], ["d2", "d7"], {"d6"}),
+}
+"""Words that a steered query searches for, and documents that it pins and bans."""
 
 
 def document(doc_id: str, text: str, form: str, *, later: bool = True) -> Document:
-    """Return a document, with the attribute ``first`` if it is added `later`."""
+    """Return a document, with the attributes `LATER` if it is added `later`."""
     attributes: dict[str, Any] = {"words": len(text.split())}
     if later and doc_id > "d4" and text:
-        attributes["first"] = text.split()[0]
+        attributes |= {**LATER, "first": text.split()[0], "sold": len(text)}
     if form == "languages":
         attributes["lang"] = ("de", "en", "xx")[len(text) % 3]
+        text = f"{text} {LANGUAGES[attributes['lang']]}"
     if form != "fields":
         return Document(doc_id, text, attributes)
     title, _, rest = text.partition(" ")
     return Document.of_fields(doc_id, {"title": title, "text": rest}, attributes)
+
+
+def boosted(attributes: Mapping[str, Any]) -> float:
+    """Return the sum of the boosts of `STEERED` for a document."""
+    score = 3 * 0.5 ** abs(attributes["words"] - 2)
+    if "first" in attributes:
+        score += -1.5 * (attributes["first"] in ("w1", "w2"))
+        score += 0.7 * (1 / (1 + 3 / attributes["sold"]))
+        score += 2 * 0.5**5
+    return score
 
 
 def files(path: Path) -> list[str]:
@@ -90,11 +114,12 @@ class Documents(RuleBasedStateMachine):
         self.documents = {doc_id: document(doc_id, text, form, later=False) for doc_id, text in first.items()}
         self.build(self.path)
         self.writer = termwise.open_writer(self.path)
+        self.searcher, self.verified = termwise.open(self.path), -1
 
     def build(self, path: Path) -> None:
         schema = Schema({"words": "integer", **({"lang": "keyword"} if self.form == "languages" else {})})
         if path != self.path:
-            schema = Index.open(self.path).schema  # with the attribute that came later
+            schema = Index.open(self.path).schema  # with the attributes that came later
         options = {"attributes": schema, "analyzer": "english", **FORMS[self.form]}
         termwise.build_index(list(self.documents.values()), path, **options)
 
@@ -120,8 +145,8 @@ class Documents(RuleBasedStateMachine):
         for doc_id in doc_ids:
             self.documents.pop(doc_id, None)
 
-    @rule()
-    def commit(self) -> None:
+    @rule(reopen=st.booleans())
+    def commit(self, reopen: bool) -> None:
         self.writer.commit()
         assert self.writer.merge_error is None
         index = self.writer.index
@@ -129,34 +154,65 @@ class Documents(RuleBasedStateMachine):
         assert isinstance(model, CountModel)
         assert not has_drifted(index, model)
         assert index.doc_ids(index.chunks.starts) == list(self.documents)
-        self.check_steered(index)
+        if reopen:
+            self.writer.close()
+            self.writer = termwise.open_writer(self.path)
+        self.check_boosts()
+        self.check_steered()
 
-    def check_steered(self, index: Index) -> None:
-        """Rank by hand with boosts, and compare what synonyms and rules do with the documents."""
-        boosts = [each for each in STEERED["boosts"] if each["attribute"] in index.schema]
-        assert len(boosts) == 2 or not any("first" in each.attributes for each in self.documents.values())
-        searcher = Searcher.of_index(index)
+    def relevance(self, **changed: Any) -> Relevance:
+        """Return the relevance with the boosts of the attributes that the index has."""
+        boosts = [each for each in STEERED["boosts"] if each["attribute"] in self.searcher.schema]
+        later = any("first" in each.attributes for each in self.documents.values())
+        assert len(boosts) == 4 or (len(boosts) == 1 and not later)
+        return Relevance.of({**STEERED, "boosts": boosts, **changed})
+
+    def check_boosts(self) -> None:
+        """Rank by hand with boosts."""
+        searcher = self.searcher = self.searcher.refresh()
         plain = searcher.search(Search("w1 w2", k=70)).ranking
-        sums = {}
-        for each in self.documents.values():
-            sums[each.doc_id] = 3 * 0.5 ** abs(each.attributes["words"] - 2)
-            sums[each.doc_id] += -1.5 * (each.attributes.get("first") in ("w1", "w2"))
-        by_hand = {hit.doc_id: hit.score + sums[hit.doc_id] for hit in plain}
+        by_hand = {hit.doc_id: hit.score + boosted(self.documents[hit.doc_id].attributes) for hit in plain}
         order = sorted(by_hand, key=lambda doc_id: (-by_hand[doc_id], list(self.documents).index(doc_id)))
-        for relevance in [Relevance.of({"boosts": STEERED["boosts"][: len(boosts)]})] * 3:  # later ones prune
+        for relevance in [self.relevance(synonyms=[], rules=[])] * 3:  # later ones prune
             found = searcher.search(Search("w1 w2", k=70, relevance=relevance)).ranking
             assert found.scores.tolist() == [by_hand[doc_id] for doc_id in found.doc_ids]
             assert list(found.doc_ids) == order
             assert (
                 list(searcher.search(Search("w1 w2", k=2, relevance=relevance)).ranking.doc_ids) == order[:2]
             )
-        steered = Relevance.of({**STEERED, "boosts": boosts})
-        found = searcher.search(Search("w1 w2", k=70, relevance=steered)).ranking
-        assert found.doc_ids[: found.pinned] == (("d3",) if "d3" in self.documents else ())
+
+    def check_steered(self, fresh: Searcher | None = None) -> None:
+        """Compare what synonyms and rules do with the documents, and all with a new build."""
+        searcher = self.searcher = self.searcher.refresh()
         tokens = searcher.analyzer.tokens  # which may be parts of the words
-        searched = set(tokens("w1 w3 w4"))
-        matching = {doc_id for doc_id, each in self.documents.items() if searched & set(tokens(each.text))}
-        assert set(found.doc_ids) - {"d3"} == matching - {"d1", "d3", "d5"}
+        for query, (words, pins, banned) in FOUND.items():
+            ranking = self.explained(searcher, query)
+            assert fresh is None or self.explained(fresh, query) == ranking
+            ids = [doc_id for doc_id, _ in ranking]
+            pinned = [doc_id for doc_id in pins if doc_id in self.documents]
+            assert ids[: len(pinned)] == pinned
+            searched = set(tokens(" ".join(words)))
+            matching = {name for name, each in self.documents.items() if searched & set(tokens(each.text))}
+            assert set(ids) == (matching - banned) | set(pinned)
+        if self.form == "languages":
+            for lang, languages in [(None, ("de", "en")), ("de", ("de",)), ("en", ("en",))]:
+                ranking = self.explained(searcher, "jacket", lang=lang)
+                assert fresh is None or self.explained(fresh, "jacket", lang=lang) == ranking
+                known = {name: each.attributes["lang"] for name, each in self.documents.items()}
+                assert {name for name, _ in ranking} == {name for name in known if known[name] in languages}
+
+    def explained(self, searcher: Searcher, query: str, **options: Any) -> list[tuple[str, float]]:
+        """Return a steered ranking; the explanation of each score adds up to it."""
+        results = searcher.search(Search(query, k=70, relevance=self.relevance(), **options))
+        ranking = list(zip(results.ranking.doc_ids, results.ranking.scores.tolist(), strict=True))
+        for (_, score), each in zip(ranking, results.explain(), strict=True):
+            assert each.score == score
+            assert sum((part.score for part in each.contributions), each.constant) == pytest.approx(
+                score, abs=1e-6
+            )
+            boosts = [part.score for part in each.contributions if part.origin == "boost"]
+            assert sum(boosts) == pytest.approx(boosted(self.documents[each.doc_id].attributes))
+        return ranking
 
     @rule()
     def merge(self) -> None:
@@ -168,14 +224,16 @@ class Documents(RuleBasedStateMachine):
         ours, theirs = (Manifest.read(path) for path in (self.path, fresh))
         assert ours.encoder == theirs.encoder
         assert ours.quantiser == theirs.quantiser
+        self.check_steered(termwise.open(fresh))
         generation = self.writer.index.manifest.generation
         assert self.writer.merge().generation == generation  # there is nothing more to do
 
     @invariant()
     def is_intact(self) -> None:
-        if hasattr(self, "writer"):
+        if hasattr(self, "writer") and (index := Index.open(self.path)).manifest.generation != self.verified:
             assert verify(self.path) == []
-            assert Index.open(self.path).keeps_counts
+            assert index.keeps_counts
+            self.verified = index.manifest.generation
 
     def teardown(self) -> None:
         if hasattr(self, "writer"):
