@@ -9,6 +9,7 @@ import pytest
 from tests.attack.services import SCHEMA, Service, make_document
 
 import termwise
+from termwise import Document
 from termwise.attributes import Schema
 
 
@@ -39,13 +40,22 @@ def index(built: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def started(built: Path, tmp_path_factory: pytest.TempPathFactory):
+def languages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an index with an analyzer for each language, which no test changes."""
+    texts = {"de": "Jacken und Tee", "en": "jackets and tea", "fr": "vestes et thé"}
+    documents = [Document(f"{lang}{n}", text, {"lang": lang}) for n, (lang, text) in enumerate(texts.items())]
+    out = tmp_path_factory.mktemp("languages") / "languages.tw"
+    termwise.build_index(documents, out, analyzer="by-attribute:lang", store_text=True)
+    return out
+
+
+@pytest.fixture(scope="session")
+def started(built: Path, languages: Path, tmp_path_factory: pytest.TempPathFactory):
     """Two services that start at the same time: one that nobody changes, and one of a copy of the index."""
     folder = tmp_path_factory.mktemp("services")
     copy = Path(shutil.copytree(built, folder / "docs.tw"))
-    still = Service(
-        built, "--read-only", "--mcp", "http", "--timeout", "60", log=folder / "still.log"
-    ).launch()
+    options = ("--read-only", "--mcp", "http", "--timeout", "60")
+    still = Service(built, f"languages={languages}", *options, log=folder / "still.log").launch()
     living = Service(copy, "--timeout", "60", log=folder / "living.log").launch()
     yield still, living, copy
     for one in (still, living):

@@ -72,7 +72,7 @@ class Service:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self.arguments = (f"docs={folder}", "--port", self.port, *arguments)
+        self.arguments = (f"docs={folder}", *arguments, "--port", self.port)
         self.log, self.before_start, self.process = log, before_start, None
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30)
 

@@ -8,6 +8,8 @@ import time
 import pytest
 from tests.attack.services import SECONDS
 
+from termwise.serve.requests import SearchRequest
+
 ODD = [
     *(
         "NaN",
@@ -53,20 +55,8 @@ OWN = "/v1/indexes/docs"
 TEMPLATES = [
     *(
         (f"{OWN}/search", '{"query": "tea", "' + name + '": ODD}')
-        for name in (
-            *("like", "like_text", "weights", "k", "offset", "filter", "must", "must_not", "syntax", "sort"),
-            *(
-                "collapse",
-                "collapse_size",
-                "candidates",
-                "exclude",
-                "fuzzy",
-                "prefix",
-                "facets",
-                "facet_values",
-            ),
-            *("ranges", "total", "show", "text", "highlight", "excerpt_length", "explain", "unknown"),
-        )
+        for name in [*SearchRequest.model_fields, "unknown"]
+        if name != "query"
     ),
     (f"{OWN}/search", '{"query": ODD}'),
     (f"{OWN}/search", '{"weights": {"tea": ODD}, "explain": true}'),

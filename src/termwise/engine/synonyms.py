@@ -65,8 +65,8 @@ MOST_WORDS = 100
 LONGEST = 200
 """Number of characters of the longest word or phrase."""
 
-MOST_FORMS = 64
-"""Number of forms of a required phrase, one for each choice of synonyms of its words."""
+MOST_FORMS = 128
+"""Number of forms of a required phrase, one for each choice of synonyms of its words; more than a line has words."""
 
 _Phrases = dict[tuple[str, ...], tuple[str, int]]
 """Texts, and their numbers of words, by tokens."""
@@ -389,7 +389,7 @@ class SynonymMatcher:
                 raise ParameterError(
                     "the words of this phrase have too many synonyms together",
                     facts=[("given", text), ("most forms", MOST_FORMS)],
-                    fixes=["require its words one by one"],
+                    fixes=["require its words one by one, or give them fewer synonyms"],
                 )
         return ["".join(form) for form in product(*choices, [text[rest:]])]
 
@@ -422,11 +422,15 @@ class SynonymTerms:
                     spans.setdefault((match.tokens, synonym), []).append(match.span)
                 if match.replaced:
                     replaced.add(match.span)
-        terms = [
-            AddedTerm(
-                token, number, synonym.text, "synonym", synonym.weight / synonym.words, tuple(its_spans)
-            )
-            for (_, synonym), its_spans in spans.items()
-            for token, number in self.pieces.of(synonym.text)
-        ]
+        pieces: dict[str, list[tuple[str, int]]] = {}  # the matchers of several languages have the same texts
+        terms = []
+        for (_, synonym), its_spans in spans.items():
+            spend()
+            if synonym.text not in pieces:
+                pieces[synonym.text] = self.pieces.of(synonym.text)
+            share = synonym.weight / synonym.words
+            terms += [
+                AddedTerm(token, number, synonym.text, "synonym", share, tuple(its_spans))
+                for token, number in pieces[synonym.text]
+            ]
         return AddedTerms(terms, frozenset(replaced))

@@ -185,7 +185,9 @@ def test_forms_of_a_phrase():
     assert found.forms("old tv sets") == ["old tv sets", "old telly"]
     assert found.forms("chair") == ["chair"]
     with pytest.raises(ParameterError, match="too many synonyms"):
-        found.forms("sofa " * 7)
+        found.forms("sofa " * 8)
+    full = Synonyms.parse([", ".join(f"w{number}" for number in range(MOST_WORDS))])
+    assert len(full.matcher(ENGLISH).forms("w7")) == MOST_WORDS
 
 
 WORDS = st.sampled_from(["a", "b", "c", "d", "a b", "b c", "c c c"])

@@ -11,6 +11,7 @@ import pytest
 import termwise
 from termwise import Document
 from termwise.attributes import Schema
+from termwise.engine.subwords import WordsInPieces
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.explain.explanation_text import Remark, remarks
 from termwise.indexing import renew_index
@@ -261,6 +262,19 @@ def test_synonyms_and_rules(searcher: Searcher) -> None:
     assert searcher.search(Search("glove", relevance=relevance)).ranking.doc_ids[0] == "fr2"
     ban = Relevance(rules=(QueryRule("Gift", ban=["de2"]),))
     assert searcher.search(Search("gifts", relevance=ban)).ranking.doc_ids == ("en2",)
+
+
+def test_synonyms_of_several_languages_are_analysed_once(
+    searcher: Searcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A query in five languages looks up each synonym once, so that thousands of lines cost a fraction of a second."""
+    looked_up = []
+    of = WordsInPieces.of
+    monkeypatch.setattr(WordsInPieces, "of", lambda self, text: looked_up.append(text) or of(self, text))
+    lines = ["jacket, gloves", *(f"jacket, word{number}" for number in range(500))]
+    found = searcher.search(Search("jacket", relevance=Relevance.of({"synonyms": lines}))).ranking.doc_ids
+    assert set(found) == {"en1", "en2"}
+    assert sorted(looked_up) == sorted(["gloves", *(f"word{number}" for number in range(500))])
 
 
 def test_snippets_mark_words(searcher: Searcher) -> None:
