@@ -32,7 +32,7 @@ from termwise.errors import StorageError, TermwiseError
 from termwise.index import Index, IndexWriter
 from termwise.index.updater import IndexUpdater
 from termwise.indexing import renew_index
-from termwise.search import verify
+from termwise.search import Relevance, Search, Searcher, verify
 from termwise.search.mixture_folder import MixtureManifest
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
@@ -143,6 +143,7 @@ class ChangedMixture(Subject):
         mixture = termwise.open(folder)
         commit = commit_with(documents_of(mixture.index))
         assert mixture.attributes(list(COMMITS[commit])) == attributes_in(commit)
+        check_steered(mixture, COMMITS[commit])
         for name in PARTS:  # by itself, a part has this commit or the one before
             index = Index.open(folder / name)
             assert index.doc_ids(np.arange(len(index))) in [list(each) for each in COMMITS[: commit + 1]]
@@ -155,6 +156,18 @@ class ChangedMixture(Subject):
         for part in MixtureManifest.read(folder).parts:
             assert Index.open(folder / part.folder).manifest.sha256 == part.sha256
         self.build(folder)
+
+
+def check_steered(mixture: Searcher, documents: Documents) -> None:
+    """Search with boosts of the new attribute, synonyms and rules, and compare the results with the documents."""
+    boosts = [{"attribute": "sold", "weight": 0.5, "saturation": 5}] if mixture.schema else []
+    rules = [{"query": "text", "pin": ["d1", "n0"], "ban": ["d3"]}]
+    relevance = Relevance.of({"boosts": boosts, "synonyms": ["text, new"], "rules": rules})
+    ranking = mixture.search(Search("text", k=70, relevance=relevance)).ranking
+    pinned = [doc_id for doc_id in ("d1", "n0") if doc_id in documents]
+    assert list(ranking.doc_ids[: len(pinned)]) == pinned
+    found = {doc_id for doc_id, text in documents.items() if text.startswith(("text", "new"))}
+    assert set(ranking.doc_ids) == (found | set(pinned)) - {"d3"}
 
 
 def rows(count: int, background: int, vocabulary: str) -> TermWeights:

@@ -1,8 +1,9 @@
 """Kill a process that changes an index or a mixture at random moments, and check the folder after each kill.
 
-Usage: ``random_kills.py FOLDER KILLS SEED index|mixture``. The process adds, replaces and deletes documents, commits,
-and merges. After a kill, the index or mixture must have the documents of the last commit that returned, or those of the
-next one, and the next process continues from there.
+Usage: ``random_kills.py FOLDER KILLS SEED index|mixture``. The process adds, replaces and deletes documents with
+attributes, of which one is new; commits; and merges. The index has an analyzer for each language. After a kill, the
+index or mixture must have the documents of the last commit that returned, or those of the next one; a search with a
+relevance file finds them; and the next process continues from there.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from mixtures import build_mixture, left_over
+from steered import check_search, document
 
 import termwise
 from termwise import Document
@@ -39,15 +41,15 @@ def changes(before: Texts, seed: int) -> Iterator[tuple[list[Document], list[str
     texts = dict(before)
     while True:
         added = [
-            Document(f"d{choose.randrange(60)}", " ".join(choose.choices(WORDS, k=choose.randrange(1, 9))))
+            document(f"d{choose.randrange(60)}", " ".join(choose.choices(WORDS, k=choose.randrange(1, 9))))
             for _ in range(choose.randrange(6))
         ]
-        added = list({document.doc_id: document for document in added}.values())
+        added = list({each.doc_id: each for each in added}.values())
         deleted = choose.sample(sorted(texts), k=min(len(texts), choose.randrange(3)))
-        for document in added:
-            if texts.get(document.doc_id) != document.text:
-                texts.pop(document.doc_id, None)
-                texts[document.doc_id] = document.text
+        for each in added:
+            if texts.get(each.doc_id) != each.text:
+                texts.pop(each.doc_id, None)
+                texts[each.doc_id] = each.text
         for doc_id in deleted:
             texts.pop(doc_id, None)
         yield added, deleted, choose.random() < 0.1, dict(texts)
@@ -73,12 +75,15 @@ def texts_of(folder: Path) -> Texts:
 
 def main(folder: Path, kills: int, seed: int, kind: str) -> None:
     """Kill the process again and again."""
+    os.fsync = lambda descriptor: (
+        None
+    )  # for power failures; without it, a process makes more commits in its life
     texts: Texts = {f"d{number}": WORDS[number % len(WORDS)] for number in range(30)}
-    documents = [Document(*pair) for pair in texts.items()]
+    documents = [document(*pair) for pair in texts.items()]
     if kind == "mixture":
         build_mixture(folder, documents)
     else:
-        termwise.build_index(documents, folder, store_text=True)
+        termwise.build_index(documents, folder, analyzer="by-attribute:lang", store_text=True)
     with termwise.open_writer(folder) as writer:  # loads the kernels for all processes
         added, deleted, _, texts = next(changes(texts, seed))
         writer.add(added)
@@ -114,6 +119,7 @@ def main(folder: Path, kills: int, seed: int, kind: str) -> None:
         unacknowledged += not matching[0]
         unused += bool(left_over(folder))
         texts = found
+        check_search(folder, texts)
     with termwise.open_writer(folder) as writer:
         writer.add([Document("last", "tea")])
     assert not left_over(folder), left_over(folder)

@@ -1,8 +1,9 @@
 """Kill a service with its workers at random moments while clients change its index, and check the index each time.
 
-Usage: ``service_kills.py FOLDER KILLS SEED``. Each client changes documents of its own, one request after the
-other. After a kill, each document must have the state of the last change that was answered, or of the one that was
-under way; the next service opens the index without any repair.
+Usage: ``service_kills.py FOLDER KILLS SEED``. The index has an analyzer for each language, and the service a relevance
+file. Each client changes documents of its own, one request after the other. After a kill, each document must have the
+state of the last change that was answered, or of the one that was under way, and a search with the relevance file finds
+it; the next service opens the index without any repair.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from random_kills import texts_of
+from steered import check_search, document, write_relevance
 
 import termwise
 
@@ -43,6 +45,8 @@ def start(folder: Path) -> tuple[subprocess.Popen[str], int]:
         "termwise",
         "serve",
         str(folder),
+        "--relevance",
+        str(write_relevance(folder, termwise.open(folder).schema)),
         "--port",
         "0",
         "--workers",
@@ -87,9 +91,8 @@ def change(port: int, client: int, seed: int, answered: States, begun: States) -
             if text is None:
                 connection.request("DELETE", address)
             else:
-                connection.request(
-                    "PUT", address, json.dumps({"text": text}), {"content-type": "application/json"}
-                )
+                body = {"text": text, **document(doc_id, text).attributes}
+                connection.request("PUT", address, json.dumps(body), {"content-type": "application/json"})
             answer = connection.getresponse()
             answer.read()
         except (OSError, http.client.HTTPException):
@@ -103,12 +106,13 @@ NAME = "shop"
 
 def main(folder: Path, kills: int, seed: int) -> None:
     """Kill the service again and again."""
-    termwise.build_index([termwise.Document("first", "tea")], folder / f"{NAME}.tw", store_text=True)
+    index = folder / f"{NAME}.tw"
+    termwise.build_index([document("first", "tea")], index, analyzer="by-attribute:lang", store_text=True)
     choose = random.Random(seed)
     states: States = {}
     changes = under_way = 0
     for kill in range(kills):
-        process, port = start(folder / f"{NAME}.tw")
+        process, port = start(index)
         answered: list[States] = [{} for _ in range(CLIENTS)]
         begun: list[States] = [{} for _ in range(CLIENTS)]
         clients = [
@@ -123,7 +127,7 @@ def main(folder: Path, kills: int, seed: int) -> None:
         assert process.returncode == -signal.SIGKILL
         for client in clients:
             client.join()
-        found = texts_of(folder / f"{NAME}.tw")
+        found = texts_of(index)
         for client in range(CLIENTS):
             states |= answered[client]
             changes += len(answered[client])
@@ -133,6 +137,7 @@ def main(folder: Path, kills: int, seed: int) -> None:
                     states[doc_id] = text
                     under_way += 1
         expected = {doc_id: text for doc_id, text in states.items() if text is not None}
+        check_search(index, found)
         found.pop("first")
         assert found == expected, f"kill {kill}: {found} and not {expected}"
     print(json.dumps({"kills": kills, "documents_changed": changes, "under_way": under_way}))

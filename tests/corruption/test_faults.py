@@ -133,7 +133,7 @@ def test_a_refused_step_of_a_change_is_reported_and_loses_no_commit(tmp_path: Pa
     assert set(result["left"]) == {"0", "1", "2"}
 
 
-@pytest.mark.parametrize("kills", [20, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [15, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["index", "mixture"])
 def test_changes_that_are_killed_at_random(tmp_path: Path, run: Run, kills: int, kind: str) -> None:
     result = run("random_kills", tmp_path / kind, kills, kills, kind, timeout=3600)
