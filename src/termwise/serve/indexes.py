@@ -133,9 +133,11 @@ class ServedIndex:
     def current(self) -> OpenIndex:
         """Return the newest generation with its name and relevance, for all parts of one answer; see `searcher`."""
         searcher = self.searcher()
-        return OpenIndex(
-            self.name, searcher, None if self._relevance is None else self._relevance.current(searcher)
-        )
+        if self._relevance is None:
+            return OpenIndex(self.name, searcher)
+        relevance = self._relevance.current(searcher)
+        # another thread may have read the file for the attributes of a newer generation, which is open by now
+        return OpenIndex(self.name, self.opened, relevance)
 
     def warm_up(self) -> None:
         """Search once, so that the first requests do not wait for tables that an index makes when they are needed."""
@@ -202,23 +204,30 @@ class RelevanceFile:
 
     def current(self, searcher: Searcher) -> Relevance:
         """Return the newest version that can be read, for searches with a searcher."""
-        before = {file: _signature(file) for file in self._signatures}
-        if before != self._signatures and self._lock.acquire(blocking=False):
-            files = {self._path}
+        if self._now() != self._signatures and self._lock.acquire(blocking=False):
             try:
-                self._relevance = self._read(searcher)
-                files.update(self._relevance.files)
-            except TermwiseError as error:
-                logger.error(
-                    "the relevance file %s cannot be used; the version before stays: %s", self._path, error
-                )
-                files.update(
-                    value for name, value in error.facts if name == "file" and isinstance(value, Path)
-                )
+                before = self._now()
+                if before != self._signatures:  # no other thread has read it since
+                    self._read_again(searcher, before)
             finally:
-                self._signatures = {file: before.get(file, _signature(file)) for file in files}
                 self._lock.release()
         return self._relevance
+
+    def _now(self) -> dict[Path, Signature | None]:
+        return {file: _signature(file) for file in self._signatures}
+
+    def _read_again(self, searcher: Searcher, before: dict[Path, Signature | None]) -> None:
+        files = {self._path}
+        try:
+            self._relevance = self._read(searcher)
+            files.update(self._relevance.files)
+        except TermwiseError as error:
+            logger.error(
+                "the relevance file %s cannot be used; the version before stays: %s", self._path, error
+            )
+            files.update(value for name, value in error.facts if name == "file" and isinstance(value, Path))
+        finally:
+            self._signatures = {file: before.get(file, _signature(file)) for file in files}
 
     def _read(self, searcher: Searcher) -> Relevance:
         with limited(None):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,9 @@ import termwise
 from termwise import Document
 from termwise.cli.main import run
 from termwise.errors import MissingFileError, ParameterError, TermwiseError
-from termwise.search import Relevance, Search
+from termwise.search import Relevance, Search, Searcher
 from termwise.serve import ServiceSettings
-from termwise.serve.indexes import ServedIndexes
+from termwise.serve.indexes import RelevanceFile, ServedIndexes
 
 DEAR = {"boosts": [{"attribute": "price", "weight": 5, "saturation": 1}]}
 CHEAP = {"boosts": [{"attribute": "price", "weight": -5, "saturation": 10}]}
@@ -241,52 +240,150 @@ def test_every_beginning_of_a_file_is_read_or_refused(tmp_path: Path, ending: st
     assert Relevance.read(path) == Relevance.of(STEERED)
 
 
-def test_a_file_that_is_written_in_place_while_threads_search(
+BREAKS: list[tuple[str | None, str | None, str]] = [
+    ("[[boosts]\n", None, "r.toml"),
+    ('[[boosts]]\nattribute = "price"\nweight = "5"\nsaturation = 1\n', None, "boosts[0]"),
+    ('[[boosts]]\nattribute = "nope"\nweight = 5\nsaturation = 1\n', None, "boosts[0]"),
+    ('[[boosts]]\nattribute = "kind"\nweight = 5\nsaturation = 1\n', None, "boosts[0]"),
+    ("[parts]\nbm25 = 1\n", None, "parts"),
+    ("[search]\nfuzzy = 3\n", None, "search.fuzzy"),
+    ("synonym = []\n", None, "synonym"),
+    (None, None, "r.toml"),
+    ("", "removed", "words.txt"),
+    ("", "kettle\n", "words.txt"),
+    ("", "kettle, pot ^7\n", "words.txt"),
+]
+"""What is written to a relevance file or its file of synonyms, None for no file, and what the log names."""
+
+
+def test_a_file_that_breaks_and_is_mended_while_requests_run(
     shop: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Each search has all of a version, also while half of the next one is written, and documents are added."""
-    file, versions = (
-        tmp_path / "relevance.json",
-        [STEERED, DEAR, {"rules": [{"query": "tea", "pin": ["pot"]}]}],
-    )
+    """No request fails, each has all of a good version, and the log names the file and the key of each error once."""
+    file, words = tmp_path / "r.toml", tmp_path / "words.txt"
+
+    def good(pin: str) -> str:
+        rule = f'[[rules]]\nquery = "kettle"\nmatch = "prefix"\npin = ["{pin}"]\nban = ["assam"]\n'
+        return f'synonyms_file = "words.txt"\n[[boosts]]\nattribute = "price"\nweight = 5\nsaturation = 1\n{rule}'
+
+    words.write_text("kettle, tea\n")
+    file.write_text(good("mint/fresh"))
+    pins, done, seen = {"mint/fresh"}, threading.Event(), set[str]()
+    with (
+        served([str(shop)], ServiceSettings(threads=2, relevance=(str(file),))) as client,
+        caplog.at_level(logging.ERROR, "termwise.serve"),
+    ):
+
+        def first() -> str:
+            answer = client.post("/v1/indexes/shop/search", json={"query": "kettle", "explain": True})
+            assert answer.status_code == 200, answer.text
+            ids = [hit["doc_id"] for hit in answer.json()["hits"] if not hit["doc_id"].startswith("cup")]
+            assert ids[0] in pins
+            assert ids[1:] == [each for each in ("pot", "sencha", "genmaicha") if each != ids[0]]
+            return ids[0]
+
+        def search() -> None:
+            while not done.is_set():
+                seen.add(first())
+
+        with ThreadPoolExecutor(2) as pool:
+            searches = [pool.submit(search) for _ in range(2)]
+            try:
+                for number, (body, lines, named) in enumerate(BREAKS):
+                    caplog.clear()
+                    before = first()
+                    if lines == "removed":
+                        words.unlink()
+                    elif lines is not None:
+                        _replace(words, lines)
+                    elif body is None:
+                        file.unlink()
+                    else:
+                        _replace(file, body)
+                    assert first() == before
+                    with termwise.open_writer(shop) as writer:
+                        writer.add([Document(f"cup{number}", "a cup", {"price": 1, f"new{number}": True})])
+                    while not caplog.records:  # until the thread that reads the file has logged its error
+                        assert first() == before
+                    (logged,) = (record.getMessage() for record in caplog.records)
+                    assert (str(file) in logged, named in logged) == (True, True), logged
+                    pin = ("sencha", "mint/fresh")[number % 2]
+                    pins.add(pin)
+                    _replace(words, "kettle, tea\n")
+                    _replace(file, good(pin))
+                    while first() != pin:  # until the thread that reads the file has read it
+                        pass
+            finally:
+                done.set()
+            for each in searches:
+                each.result()
+    assert seen == {"mint/fresh", "sencha"}
+
+
+def _replace(file: Path, text: str) -> None:
+    """Write a new file and rename it, so that no search reads half of it."""
+    draft = file.with_suffix(".draft")
+    draft.write_text(text)
+    draft.rename(file)
+
+
+def test_a_file_that_another_thread_reads_for_a_newer_generation(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search that began with an older generation has the newer one, whose attribute the file names."""
+    file = tmp_path / "relevance.json"
+    file.write_text("{}")
+    served_index = ServedIndexes([str(shop)], relevance=[str(file)])["shop"]
+    current = RelevanceFile.current
+
+    def meanwhile(self: RelevanceFile, searcher: Searcher) -> Relevance:
+        with termwise.open_writer(shop) as writer:
+            writer.add([Document("matcha", "tea", {"rating": 5})])
+        file.write_text(json.dumps({"boosts": [{"attribute": "rating", "weight": 9, "saturation": 1}]}))
+        current(self, served_index.searcher())
+        return current(self, searcher)
+
+    monkeypatch.setattr(RelevanceFile, "current", meanwhile)
+    opened = served_index.current()
+    found = opened.searcher.search(Search("tea", relevance=opened.relevance)).ranking
+    assert found.doc_ids[0] == "matcha"
+
+
+def test_a_file_that_another_thread_has_just_read_is_not_read_again(
+    shop: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file, searcher = tmp_path / "relevance.json", termwise.open(shop)
+    file.write_text("{}")
+    relevance_file = RelevanceFile(file, searcher)
+    lock = relevance_file._lock
+
+    class Later:
+        """Lock that another thread has had meanwhile."""
+
+        def acquire(self, *, blocking: bool) -> bool:
+            relevance_file._lock = lock
+            relevance_file.current(searcher)
+            return lock.acquire(blocking=blocking)
+
+    relevance_file._lock = Later()  # type: ignore[assignment]
+    file.write_text("{")
+    with caplog.at_level(logging.ERROR, "termwise.serve"):
+        assert relevance_file.current(searcher) == Relevance()
+    assert len(caplog.records) == 1
+    assert lock.acquire(blocking=False)
+
+
+def test_a_file_that_is_written_in_place_is_read_as_a_whole(shop: Path, tmp_path: Path) -> None:
+    """While half of a version is written, searches have the one before."""
+    file, versions = tmp_path / "relevance.json", [STEERED, DEAR]
     file.write_text(json.dumps(versions[0]))
     served_index = ServedIndexes([str(shop)], relevance=[str(file)])["shop"]
-    relevances, done, seen = [Relevance.of(each) for each in versions], threading.Event(), set[int]()
-
-    def search() -> None:
-        while not done.is_set():
-            opened = served_index.current()
-            assert opened.relevance is not None
-            version = relevances.index(opened.relevance)
-            seen.add(version)
-            found = opened.searcher.search(Search("tea", relevance=opened.relevance)).ranking
-            first = {0: "mint/fresh", 1: "pot", 2: "pot"}[version]
-            assert (found.doc_ids[0], "assam" in found.doc_ids) == (first, version != 0)
-
-    with ThreadPoolExecutor(3) as pool, caplog.at_level(logging.ERROR, "termwise.serve"):
-        searches = [pool.submit(search) for _ in range(3)]
-        try:
-            for number in range(40):
-                text = json.dumps(versions[number % 3])
-                with file.open("w") as stream:
-                    for part in (text[:20], text[20:]):
-                        stream.write(part)
-                        stream.flush()
-                        time.sleep(0.005)
-                if number % 10 == 0:
-                    with termwise.open_writer(shop) as writer:
-                        writer.add(
-                            [Document(f"cup{number}", "a cup", {"price": number, f"new{number}": True})]
-                        )
-        finally:
-            done.set()
-        for each in searches:
-            each.result()
-    assert seen == {0, 1, 2}
-    assert served_index.current().relevance == relevances[39 % 3]
-    assert {each.getMessage().split(" cannot")[0] for each in caplog.records} <= {
-        f"the relevance file {file}"
-    }
+    for number in range(1, 4):
+        before, text = served_index.current().relevance, json.dumps(versions[number % 2])
+        file.write_text(text[:20])
+        assert served_index.current().relevance == before
+        file.write_text(text)
+        assert served_index.current().relevance == Relevance.of(versions[number % 2])
 
 
 MISFITS: list[tuple[dict[str, Any], str]] = [
