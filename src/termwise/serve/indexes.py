@@ -32,6 +32,9 @@ NAME = re.compile("[a-z0-9][a-z0-9._-]{0,63}")
 MOST_INDEXES = 1000
 """Indexes of a service that creates some."""
 
+READ_SECONDS = 2.0
+"""Time that a search waits for a relevance file that has changed."""
+
 logger = logging.getLogger("termwise.serve")
 
 Signature = tuple[int, int, int]
@@ -192,8 +195,8 @@ class RelevanceFile:
     """Relevance file that is read again when it, or its file of synonyms, changes.
 
     Raises the errors of `Relevance.read`, and those of a search, if it cannot be read or does not fit the index at
-    first. Later, the last good version stays, and the error is logged once. The search that finds a change reads the
-    file, whatever its time limit; until then, searches of other threads have the version before.
+    first. Later, the last good version stays, and the error is logged once. A thread reads a changed file, and the
+    search that finds the change waits `READ_SECONDS` for it; until it is read, searches have the version before.
     """
 
     def __init__(self, path: Path, searcher: Searcher) -> None:
@@ -205,20 +208,20 @@ class RelevanceFile:
     def current(self, searcher: Searcher) -> Relevance:
         """Return the newest version that can be read, for searches with a searcher."""
         if self._now() != self._signatures and self._lock.acquire(blocking=False):
-            try:
-                before = self._now()
-                if before != self._signatures:  # no other thread has read it since
-                    self._read_again(searcher, before)
-            finally:
-                self._lock.release()
+            reader = threading.Thread(target=self._read_again, args=(searcher,), daemon=True)
+            reader.start()
+            reader.join(READ_SECONDS)
         return self._relevance
 
     def _now(self) -> dict[Path, Signature | None]:
         return {file: _signature(file) for file in self._signatures}
 
-    def _read_again(self, searcher: Searcher, before: dict[Path, Signature | None]) -> None:
-        files = {self._path}
+    def _read_again(self, searcher: Searcher) -> None:
+        """Read the file unless another thread has just read it, and release the lock."""
+        files, before = {self._path}, self._now()
         try:
+            if before == self._signatures:
+                return
             self._relevance = self._read(searcher)
             files.update(self._relevance.files)
         except TermwiseError as error:
@@ -227,14 +230,15 @@ class RelevanceFile:
             )
             files.update(value for name, value in error.facts if name == "file" and isinstance(value, Path))
         finally:
-            self._signatures = {file: before.get(file, _signature(file)) for file in files}
+            if before != self._signatures:
+                self._signatures = {file: before.get(file, _signature(file)) for file in files}
+            self._lock.release()
 
     def _read(self, searcher: Searcher) -> Relevance:
-        with limited(None):
-            relevance = Relevance.read(self._path)
-            with naming([("file", self._path)]):
-                searcher.search(Search(relevance=relevance))
-            relevance.prepare(part.backend.encoder.analyzer for part in searcher.parts)
+        relevance = Relevance.read(self._path)
+        with naming([("file", self._path)]):
+            searcher.search(Search(relevance=relevance))
+        relevance.prepare(part.backend.encoder.analyzer for part in searcher.parts)
         return relevance
 
 

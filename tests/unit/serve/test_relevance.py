@@ -373,6 +373,33 @@ def test_a_file_that_another_thread_has_just_read_is_not_read_again(
     assert lock.acquire(blocking=False)
 
 
+def test_a_file_that_takes_longer_to_read_than_a_search_may(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search that finds it has the version before, and is answered in time."""
+    file, goes_on, read = tmp_path / "relevance.json", threading.Event(), Relevance.read
+
+    def slow(path: Path) -> Relevance:
+        assert goes_on.wait(60)
+        return read(path)
+
+    file.write_text(json.dumps(DEAR))
+    with served([str(shop)], ServiceSettings(threads=1, timeout=1, relevance=(str(file),))) as client:
+
+        def first() -> str:
+            answer = client.post("/v1/indexes/shop/search", json={"query": "tea"})
+            assert answer.status_code == 200, answer.text
+            return str(answer.json()["hits"][0]["doc_id"])
+
+        monkeypatch.setattr(Relevance, "read", slow)
+        monkeypatch.setattr("termwise.serve.indexes.READ_SECONDS", 0.05)
+        file.write_text(json.dumps(CHEAP) + " ")
+        assert [first(), first()] == ["pot", "pot"]
+        goes_on.set()
+        while first() != "assam":
+            pass
+
+
 def test_a_file_that_is_written_in_place_is_read_as_a_whole(shop: Path, tmp_path: Path) -> None:
     """While half of a version is written, searches have the one before."""
     file, versions = tmp_path / "relevance.json", [STEERED, DEAR]
