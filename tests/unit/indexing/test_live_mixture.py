@@ -41,7 +41,12 @@ PARTS = (RecipePart("bm25", 0.25, {"b": "0"}), RecipePart("ml", 0.75))
 BOOSTED = Relevance((Boost("price", 2, saturation=3),))
 
 STEERED = Relevance.of(
-    {"synonyms": ["merge, heap"], "rules": [{"query": "merge list", "pin": ["d3", "d1"], "ban": ["d1"]}]}
+    {
+        "boosts": [{"attribute": "price", "weight": 2, "saturation": 3}],
+        "synonyms": ["merge, heap", "merge list => merge list, sort file"],
+        "rules": [{"query": "merge list", "pin": ["d3", "d1"], "ban": ["d1"]}],
+        "parts": {"bm25": 0.6},
+    }
 )
 
 ids = st.sampled_from([f"d{number}" for number in range(7)])
@@ -96,8 +101,14 @@ def check_equal(path: Path, contents: dict[str, tuple[str, int]]) -> None:
     assert results.unknown_pins == (() if "d3" in contents else ("d3",))
     assert results.ranking.doc_ids[: results.ranking.pinned] == (("d3",) if "d3" in contents else ())
     assert contents.keys() - {"d1"} >= set(results.ranking.doc_ids)
-    matching = {name for name, (text, _) in contents.items() if {"merge", "heap", "list"} & set(text.split())}
+    words = {"merge", "list", "sort", "file"}
+    matching = {name for name, (text, _) in contents.items() if words & set(text.split())}
     assert matching - {"d1"} <= set(results.ranking.doc_ids)
+    for score, each in zip(results.ranking.scores.tolist(), results.explain(), strict=True):
+        assert each.score == score
+        assert sum((part.score for part in each.contributions), each.constant) == pytest.approx(
+            score, abs=1e-6
+        )
     with tempfile.TemporaryDirectory() as folder:
         for part, recipe in zip(mixture.parts, PARTS, strict=True):
             anew = termwise.build_index(
