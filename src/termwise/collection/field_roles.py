@@ -9,8 +9,12 @@ The rules, for the fields of the first `SAMPLE` records, or of fewer if these ha
    least two letters in a row; in scripts without spaces, two letters are a word. The items of lists are judged
    together, and `FEW_WORDS` are not enough for them: a list of a few words each is a list of keywords. Fields named as
    in `DESCRIPTIONS` are text if they have `FEW_WORDS` words on average, however often they are repeated.
-3. Codes are text and attribute, because people search for them: strings of at most `LONGEST_CODE` characters without
-   white space, of which `MOSTLY_DIFFERENT` are different, and half have letters and digits, at least five of them.
+3. Codes are text and attribute, because people search for them. Fields with a name of codes, such as ``ean``, ``sku``
+   or ``part_number``, are codes if all values are strings, lists of strings or whole numbers. Other fields are codes if
+   `MOSTLY_DIFFERENT` of the values are different and have at most `LONGEST_CODE` characters without white space, and
+   half have letters and digits, at least five of them, or are numbers of articles: at least `CODE_DIGITS` digits with
+   dots, hyphens or slashes between them, which are no price, date or phone number; or `CODE_VALUES` whole numbers or
+   more with the same number of digits, at least `CODE_DIGITS`, which are no dates.
 4. Numbers, dates, true and false, other strings and lists of strings are attributes, unless one in ten of the values is
    longer than `LONGEST_VALUE` characters or cannot be stored, or half of them are links.
 5. Other fields are neither, and so are objects with more than `MOST_INNER` fields, and fields without any value.
@@ -33,6 +37,7 @@ from termwise.attributes.field_types import is_marker, is_missing, possible_type
 from termwise.errors import TermwiseError
 from termwise.fast_dataclass import dataclass
 from termwise.storage.manifest_json import Misfit
+from termwise.validation import is_integer
 
 SAMPLE = 1000
 """Number of records, the first ones, that decide about the roles of fields."""
@@ -50,6 +55,9 @@ DESCRIPTIONS = ("description", "summary", "details")
 LONGEST_CODE = 20
 """Largest number of characters of a code; identifiers of machines are longer."""
 
+CODE_DIGITS, CODE_VALUES = 6, 3
+"""Smallest number of digits of a code without letters, and of values of a field with such codes."""
+
 LONGEST_VALUE = 256
 """Largest number of characters of a string in an inferred attribute."""
 
@@ -66,6 +74,21 @@ _WITHOUT_SPACES = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002ffff]"
 )
 _CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])(?=(?:[\W_]*[^\W_]){5})[\w./+-]+")
+_CODE_NAME = re.compile(
+    "(ean|gtin|isbn|issn|upc|sku|mpn|asin|pzn)(code|number|no|nr|nummer)?s?"
+    "|(manufacturer|vendor|supplier|oem)?(part|article|item|model|product|catalogu?e?)(code|number|no|nr)s?"
+    "|(artikel|art|bestell|hersteller|teile|modell|material|produkt)(nummer|nr|code)"
+)
+"""Letters of the names of fields that have codes, in lower case, without digits and other characters."""
+
+_DIGITS = re.compile("[0-9]+")
+_GROUPS = re.compile("[0-9]+([./-][0-9]+)+")
+_AMOUNT = re.compile(r"[0-9]+\.[0-9]+|[0-9]{1,3}(\.[0-9]{3})+")
+_DAY = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1([0-9]{2}|[0-9]{4})|[0-9]{4}([./-])[0-9]{1,2}\3[0-9]{1,2}")
+_COMPACT_DAY = re.compile("(19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])")
+_SECONDS = range(946_684_800, 2_051_222_400)
+"""Seconds since 1970 of the years 2000 to 2034."""
+
 _FILE = re.compile(r".+\.[A-Za-z]{2,4}[0-9]?")
 _LINK = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:)?//\S+|www\.\S+|data:\S+")
 
@@ -100,7 +123,12 @@ class FieldRoles:
     known: frozenset[str]
 
     def __str__(self) -> str:
-        parts = {"indexed": self.texts, "attributes": self.attributes, "neither": self.neither}
+        parts = {
+            "indexed": self.texts,
+            "attributes": self.attributes,
+            "codes, in both": tuple(name for name in self.texts if name in self.attributes),
+            "neither": self.neither,
+        }
         return "; ".join(f"{label}: {', '.join(names)}" for label, names in parts.items() if names)
 
 
@@ -249,7 +277,7 @@ def decide_roles(
     flat = {name: values for name, values in _flat(records, names).items() if name not in identifiers}
     kept: tuple[str, ...] = ()
     if attributes == "inferred":
-        codes = [name for name in texts if _look_like_codes(flat.get(name, ()))]
+        codes = [name for name in texts if _look_like_codes(flat.get(name, ()), name)]
         unnamed = [name for name in flat if name in codes or name not in ("title", *body_fields, *texts)]
         candidates = [name for name in unnamed if _is_attribute(flat[name], untyped)]
         kept = tuple(candidates[:MOST_ATTRIBUTES])
@@ -290,7 +318,7 @@ def _texts(
                 if values and all(isinstance(value, str) for value in values):
                     yield name
             elif _looks_like_text(values, described=name in DESCRIPTIONS) or (
-                codes and _look_like_codes(values)
+                codes and _look_like_codes(values, name)
             ):
                 yield name
 
@@ -331,6 +359,11 @@ def _strings(values: Iterable[Any]) -> list[str]:
     ]
 
 
+def _is_list(value: Any) -> bool:
+    """Return whether a value is a list of strings."""
+    return isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+
+
 def _looks_like_text(values: Sequence[Any], *, described: bool = False) -> bool:
     """Return whether values are texts by the second rule; `described` if their field is one of `DESCRIPTIONS`."""
     strings = _strings(values)
@@ -348,21 +381,67 @@ def _looks_like_text(values: Sequence[Any], *, described: bool = False) -> bool:
     )
 
 
-def _look_like_codes(values: Sequence[Any]) -> bool:
-    """Return whether values are codes by the third rule; names of files are none.
+def _look_like_codes(values: Sequence[Any], name: str = "") -> bool:
+    """Return whether the values of a field are codes by the third rule; names of files are none.
 
     Examples
     --------
     >>> _look_like_codes(["AB-1200/X", "TN2420"]), _look_like_codes(["AB-1200/X"] * 2), _look_like_codes(["p0001.png"])
     (True, False, False)
+    >>> _look_like_codes([10023455, 10023468, 10023481]), _look_like_codes(["12", "34"], "EAN-13")
+    (True, True)
     """
-    strings = _strings(values)
-    if not strings or not all(isinstance(value, str) for value in values):
+    written = [str(value) if is_integer(value) else value for value in values]
+    strings = _strings(written)
+    if strings and _CODE_NAME.fullmatch("".join(filter(str.isalpha, name.lower()))):
+        return all(_is_list(value) or isinstance(value, str) for value in written)
+    if not strings or not all(isinstance(value, str) for value in written):
         return False
     if any(len(string) > LONGEST_CODE or len(string.split()) > 1 for string in strings):
         return False
-    coded = sum(_CODE.fullmatch(each) is not None and _FILE.fullmatch(each) is None for each in strings)
+    whole = [string for string in strings if _DIGITS.fullmatch(string)]
+    coded = sum(
+        _CODE.fullmatch(each) is not None and _FILE.fullmatch(each) is None or _is_article_number(each)
+        for each in strings
+    )
+    coded += len(whole) if _are_article_numbers(whole) else 0
     return 2 * coded >= len(strings) and len(set(strings)) >= MOSTLY_DIFFERENT * len(strings)
+
+
+def _is_article_number(text: str) -> bool:
+    """Return whether a text is groups of digits that are no price and no date.
+
+    Examples
+    --------
+    >>> [_is_article_number(text) for text in ("596.253.61", "978-3-16-148410-0", "1299.00", "05.03.2026", "1-2")]
+    [True, True, False, False, False]
+    """
+    return (
+        _GROUPS.fullmatch(text) is not None
+        and sum(map(str.isdigit, text)) >= CODE_DIGITS
+        and not (_AMOUNT.fullmatch(text) or _DAY.fullmatch(text))
+    )
+
+
+def _are_article_numbers(whole: Sequence[str]) -> bool:
+    """Return whether whole numbers are codes: as long as each other, and no dates.
+
+    Examples
+    --------
+    >>> _are_article_numbers(["10023455", "10023468", "10023481"])
+    True
+    >>> [_are_article_numbers([first] * 3) for first in ("20260305", "1700000000", "99999")]
+    [False, False, False]
+    >>> _are_article_numbers(["1002345", "998", "10023481"])
+    False
+    """
+    digits = len(whole[0]) if whole else 0
+    if digits < CODE_DIGITS or len(whole) < CODE_VALUES or any(len(each) != digits for each in whole):
+        return False
+    if all(_COMPACT_DAY.fullmatch(each) for each in whole):
+        return False
+    unit = {10: 1, 13: 1000}.get(digits)
+    return unit is None or not all(int(each) // unit in _SECONDS for each in whole)
 
 
 def _words(text: str) -> float:

@@ -9,7 +9,8 @@ The rules for the text, in order:
 4. A record without any of these fields is an error.
 
 Line ends join the parts that are not empty; in a query, spaces. A field that is absent or ``null`` is empty. The
-strings of a list are parts of the text, too.
+strings of a list are parts of the text, too, and so are whole numbers, such as codes of articles, except in the title
+and in `BODY_FIELDS`.
 
 Attributes are kept on request: named fields, those of a `Schema`, or all fields that are neither the identifier nor a
 part of the text. The fields of an object, such as ``metadata`` of BEIR, are named ``metadata.NAME``.
@@ -336,7 +337,7 @@ class RecordReader:
             return []
         if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
             return list(value)
-        if name in self.id_fields and (text := identifier(value)):
+        if name not in ("title", *self.body_fields) and (text := identifier(value)):
             return [text]
         raise self._malformed(
             number,

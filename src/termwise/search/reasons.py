@@ -7,8 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from termwise.attributes.field_types import keyword
 from termwise.display.safe_text import legible_line, listed
 from termwise.engine.unrelated_queries import LEAST_RELEVANCE_OF_PIECES
+from termwise.index.attribute_columns import KeywordColumn, KeywordsColumn, NumberColumn
 from termwise.search.backend import Backend
 from termwise.search.part_weights import has_codes_only
 from termwise.search.parts import Part
@@ -16,9 +20,13 @@ from termwise.search.request import Search
 from termwise.search.single_index import SingleIndex
 
 if TYPE_CHECKING:
+    from termwise.index import Index
     from termwise.engine.similar_terms import SimilarTerms
     from termwise.search.results import Results
     from termwise.search.suggestions import Suggestion
+
+MOST_WORDS = 4
+"""Number of words of a query that are looked up among the values of attributes."""
 
 _REMOVED = "the analyzer removes all words of the query"
 
@@ -96,7 +104,7 @@ def _reasons_of_query(results: Results, backend: Backend) -> list[str]:
     if not text.strip():
         return ["the query is empty"]
     reasons = _unweighted_words(first, text, results.search)
-    lines = ["; ".join(reasons) or _REMOVED]
+    lines = ["; ".join(reasons) or _REMOVED, *_values_of_attributes(backend.index, text)]
     name = first.encoder.analyzer.spec.name
     if name.removesuffix("-parts") in ("english", *LANGUAGES) and _CJK.search(text):
         lines.append(
@@ -108,6 +116,35 @@ def _reasons_of_query(results: Results, backend: Backend) -> list[str]:
             "related terms"
         )
     return lines
+
+
+def _values_of_attributes(index: Index, text: str) -> list[str]:
+    """Return which attributes have the query, or one of its first words, as a value, and are no texts."""
+    texts = {*index.manifest.fields, *index.manifest.field_weights}
+    lines = []
+    for word in list(dict.fromkeys((text.strip(), *text.split())))[:MOST_WORDS]:
+        names = [name for name in index.schema if name not in texts and _has_value(index, name, word)]
+        if names:
+            value = word if index.schema[names[0]] == "integer" else repr(word)
+            lines.append(
+                f"{legible_line(word)} is a value of {listed(names)}, which is not searched: filter by "
+                f"{names[0]} = {legible_line(value)}, or build the index with {names[0]} among its texts"
+            )
+    return lines
+
+
+def _has_value(index: Index, name: str, word: str) -> bool:
+    """Return whether an attribute of strings or whole numbers has a value; those of deleted documents count, too."""
+    number = int(word) if word.isdecimal() and len(word) < 19 and index.schema[name] == "integer" else None
+    for segment in index.segments:
+        column = None if segment.attributes is None else segment.attributes.column(name)
+        if isinstance(column, KeywordColumn | KeywordsColumn):
+            if column.strings.find(keyword(word)) is not None:
+                return True
+        elif isinstance(column, NumberColumn) and number is not None:
+            if column.present(np.flatnonzero(column.values == number)).any():
+                return True
+    return False
 
 
 def silent_parts(parts: Iterable[Part], query: str, search: Search) -> list[str]:

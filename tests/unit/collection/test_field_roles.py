@@ -128,6 +128,16 @@ def test_the_role_of_a_field(values: list[Any], role: str) -> None:
         ["red", "green"],
         ["12345", "12346"],
         [["AB-1200/X"], ["AB-1201/X"]],
+        [17, 240, 999_999],
+        [1_700_000_000, 1_700_000_007, 1_700_000_009],
+        [20260305, 20260306, 20260307],
+        [100000, 100001],
+        [100000, 100001, 2.5],
+        ["1299.00", "2499.00", "3799.00"],
+        ["1.299.000", "2.499.000"],
+        ["05.03.2026", "06.03.2026"],
+        ["2026/03/05", "2026/03/06"],
+        [100200] * 3,
     ],
 )
 def test_no_codes(values: list[Any]) -> None:
@@ -135,10 +145,78 @@ def test_no_codes(values: list[Any]) -> None:
     assert "field" not in found.texts
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["596.253.61", "702.611.50"],
+        ["978-3-16-148410-0", "978-0-306-40615-7"],
+        ["4006381333931", "4006381333948", "5012345678900"],
+        [10023455, 10023468, 10023481],
+        ["AB-1200", "10023455", "TN2420"],
+    ],
+)
+def test_codes_of_digits(values: list[Any]) -> None:
+    records = [{"id": n, "title": "x", "field": value} for n, value in enumerate(values)]
+    found = roles(records)
+    assert "field" in found.texts
+    assert "field" in found.attributes
+    untyped = decide_roles(
+        [{name: str(value) for name, value in record.items()} for record in records],
+        id_fields=ID_FIELDS,
+        body_fields=BODY_FIELDS,
+        fields=None,
+        attributes="inferred",
+        untyped=True,
+    )
+    assert untyped.texts == found.texts
+
+
+@pytest.mark.parametrize(
+    "name", ["sku", "EAN-13", "isbn_10", "partNumber", "manufacturer_part_no", "Art.-Nr.", "gtin"]
+)
+def test_names_of_codes(name: str) -> None:
+    for values in ["blue m", "AB-12"], [12, 12], [12, "AB-12", None], [["12", "AB-12"]]:
+        assert name in roles([{"id": n, "title": "x", name: value} for n, value in enumerate(values)]).texts
+    for values in [1.5, 2], [True, False], [[12], [13]], ["", ""]:
+        assert name not in roles([{"id": n, "title": "x", name: v} for n, v in enumerate(values)]).texts
+
+
+@pytest.mark.parametrize("name", ["stock", "year", "sku_count", "cart", "article", "ocean", "order"])
+def test_other_names(name: str) -> None:
+    assert name not in roles([{"id": n, "title": "x", name: n} for n in range(30)]).texts
+
+
+def test_codes_that_are_numbers_are_searched_and_filtered(tmp_path: Path) -> None:
+    records = [product(number, artikelnr=10023455 + number) for number in range(30)]
+    path = lines(tmp_path / "shop.jsonl", records)
+    searcher, said = built(tmp_path, path, model="bm25")
+    assert "codes, in both: artikelnr" in said[0]
+    assert searcher.rank("10023458", k=2).doc_ids == ("p3",)
+    assert searcher.rank("walnut", filter="artikelnr = 10023455").doc_ids == ("p0",)
+
+
+def test_values_of_attributes_that_are_not_searched_are_named(tmp_path: Path) -> None:
+    records = [product(number, artikelnr=10023455 + number, stock=0) for number in range(30)]
+    path = lines(tmp_path / "shop.jsonl", records)
+    searcher, _ = built(tmp_path, path, model="bm25", attributes=("artikelnr", "brand", "stock", "tags"))
+    reasons = searcher.search(termwise.Search("10023458")).reasons()
+    assert reasons[0] == "not in the index: 10023458"
+    assert reasons[1] == (
+        "10023458 is a value of artikelnr, which is not searched: filter by artikelnr = 10023458, or build the index "
+        "with artikelnr among its texts"
+    )
+    assert (
+        "filter by brand = 'Bolt and Sons'" in searcher.search(termwise.Search("Bolt and Sons")).reasons()[1]
+    )
+    assert "filter by tags = 'eco'" in searcher.search(termwise.Search("zebra eco")).reasons()[1]
+    assert not any("value of" in line for line in searcher.search(termwise.Search("77")).reasons())
+
+
 def test_codes_are_searched_and_filtered(tmp_path: Path) -> None:
     records = [product(number, sku=f"AB-{1200 + number}/X") for number in range(30)]
     assert str(roles(records)) == (
-        "indexed: title, description, features, sku; attributes: brand, price, tags, sku; neither: image_url"
+        "indexed: title, description, features, sku; attributes: brand, price, tags, sku; codes, in both: sku; "
+        "neither: image_url"
     )
     named = roles(records, fields=("title", "sku"))
     assert (named.texts, named.attributes) == (("title", "sku"), ("brand", "price", "tags", "sku"))
