@@ -401,7 +401,7 @@ def _look_like_codes(values: Sequence[Any], name: str = "") -> bool:
         return False
     whole = [string for string in strings if _DIGITS.fullmatch(string)]
     coded = sum(
-        _CODE.fullmatch(each) is not None and _FILE.fullmatch(each) is None or _is_article_number(each)
+        (_CODE.fullmatch(each) is not None and _FILE.fullmatch(each) is None) or _is_article_number(each)
         for each in strings
     )
     coded += len(whole) if _are_article_numbers(whole) else 0

@@ -20,8 +20,8 @@ from termwise.search.request import Search
 from termwise.search.single_index import SingleIndex
 
 if TYPE_CHECKING:
-    from termwise.index import Index
     from termwise.engine.similar_terms import SimilarTerms
+    from termwise.index import Index
     from termwise.search.results import Results
     from termwise.search.suggestions import Suggestion
 
@@ -139,11 +139,13 @@ def _has_value(index: Index, name: str, word: str) -> bool:
     for segment in index.segments:
         column = None if segment.attributes is None else segment.attributes.column(name)
         if isinstance(column, KeywordColumn | KeywordsColumn):
-            if column.strings.find(keyword(word)) is not None:
-                return True
+            found = column.strings.find(keyword(word)) is not None
         elif isinstance(column, NumberColumn) and number is not None:
-            if column.present(np.flatnonzero(column.values == number)).any():
-                return True
+            found = bool(column.present(np.flatnonzero(column.values == number)).any())
+        else:
+            found = False
+        if found:
+            return True
     return False
 
 
