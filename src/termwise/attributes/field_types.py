@@ -145,15 +145,13 @@ def _is_in_range(value: date) -> bool:
     return EARLIEST <= microseconds(value) <= LATEST
 
 
-def stored_value(kind: FieldType, value: AttributeValue, *, untyped: bool = False) -> Stored:
-    """Return a value that is not missing as a column of a type holds it.
+def stored_value(kind: FieldType, value: AttributeValue) -> Stored:
+    """Return a value that is not missing as a column of a type holds it; a text that is written like a number is one.
 
     Parameters
     ----------
     kind : FieldType
     value : AttributeValue
-    untyped : bool, optional
-        Whether the value is text that may be converted; see `possible_types`.
 
     Raises
     ------
@@ -164,6 +162,8 @@ def stored_value(kind: FieldType, value: AttributeValue, *, untyped: bool = Fals
     --------
     >>> stored_value("date", "1970-01-02"), stored_value("keywords", "a"), stored_value("integer", 2.0)
     (86400000000, ('a',), 2)
+    >>> stored_value("float", "9.50")
+    9.5
     """
     if kind == "keyword" and isinstance(value, str):
         return keyword(value)
@@ -177,14 +177,14 @@ def stored_value(kind: FieldType, value: AttributeValue, *, untyped: bool = Fals
             return moment[0]
         if isinstance(value, date) and _is_in_range(value):
             return microseconds(value)
-        number = float(value) if untyped and isinstance(value, str) and _NUMBER.fullmatch(value) else value
+        number = float(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else value
         if isinstance(number, int | float) and not isinstance(number, bool):
             moment_of_number = epoch_date(number)
             if moment_of_number is not None:
                 return moment_of_number
     elif isinstance(value, str):
         text = _WHOLE_FLOAT.sub("", value) if kind == "integer" else value
-        if untyped and kind in _types_of_text(text):
+        if kind in _types_of_text(text):
             if kind == "boolean":
                 return _BOOLEANS[text.lower()]
             return int(text) if kind == "integer" else float(text)

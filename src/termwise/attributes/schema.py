@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Literal, get_args
 
 from termwise.attributes.field_types import (
     EXPECTED,
@@ -43,6 +44,18 @@ _DECIMAL_COMMA = re.compile(r"-?([0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+),([0-9]+)")
 """Pattern of numbers with a decimal comma. In English notation, 1,234 is a whole number."""
 
 _DIGITS = re.compile(r"-?[0-9][0-9.,]*")
+
+_MONEY = r"(?:[€$£¥₹]|EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|AUD|CAD|INR|CNY|kr\.?|zł|Kč|Fr\.)"
+_AMOUNT = re.compile(rf"(?:{_MONEY}\s?)?(-?[0-9][0-9.,']*)(?:\s?{_MONEY})?")
+_DAY = re.compile(
+    r"(?:0?[1-9]|[12][0-9]|3[01])([./-])(?:0?[1-9]|[12][0-9]|3[01])\1[0-9]{4}"
+    r"|[0-9]{4}([./])[0-9]{1,2}\2[0-9]{1,2}"
+)
+
+Form = Literal["amount", "comma", "day", "number"]
+"""Form of a text that looks like a number or a date; see `_form`. Notes name the first one that a column has."""
+
+FORMS: tuple[Form, ...] = get_args(Form)
 
 _NOUNS: dict[FieldType, str] = {
     "boolean": "true or false",
@@ -260,7 +273,7 @@ class Schema(Mapping[str, FieldType]):
             if kind not in TEXT_TYPES and is_marker(value):
                 continue
             try:
-                values[name] = stored_value(kind, value, untyped=untyped)
+                values[name] = stored_value(kind, value)
             except Misfit as misfit:
                 raise attribute_error(
                     "an attribute has a value of the wrong type",
@@ -268,15 +281,15 @@ class Schema(Mapping[str, FieldType]):
                     name,
                     Misfit(f"{misfit.expected} ({kind})", misfit.seen),
                     record,
-                    _type_fixes(kind, value, untyped),
+                    _type_fixes(kind, value),
                 ) from None
         return values
 
 
-def _type_fixes(kind: FieldType, value: AttributeValue, untyped: bool) -> list[str | Fix]:
+def _type_fixes(kind: FieldType, value: AttributeValue) -> list[str | Fix]:
     """Return the fixes for a value that does not have the type of its field."""
     try:
-        fits = kind == "integer" and "float" in possible_types(value, untyped=untyped)
+        fits = kind == "integer" and "float" in possible_types(value, untyped=True)
     except Misfit:
         fits = False
     wanted = "is a float" if fits else "has another type"
@@ -360,8 +373,9 @@ class SchemaInference:
             self._known.stored(attributes, record=record)
         for name, value in attributes.items():
             if type(value) is str and (name, untyped) in self._settled:
-                if self._strays[name].commas and not is_marker(value):
-                    self._strays[name].add(value, origin or Origin(Path(), "record", self._records))
+                if self._strays[name].forms and not is_marker(value):
+                    here = origin or Origin(Path(), "record", self._records)
+                    self._strays[name].add(value, here, untyped)
                 continue  # any string fits, and tells nothing new
             if name in self._known or is_missing(value, untyped=untyped):
                 continue
@@ -378,7 +392,7 @@ class SchemaInference:
             strays = self._strays.get(name)
             if strays is None:
                 strays = self._strays[name] = _Strays()
-            strays.count(types, value, here)
+            strays.count(types, value, here, untyped)
             if (name, types) in self._first:
                 if strays.hopeless:
                     self._settle(name, untyped)
@@ -419,8 +433,10 @@ class SchemaInference:
         }
         return schema.stored(Attributes(values, untyped=attributes.untyped))
 
-    def notes(self) -> list[str]:
-        """Return a sentence for each attribute with values that decided about its type, or were left out.
+    def notes(self, codes: Container[str] = ()) -> list[str]:
+        """Return sentences on attributes with values that decided about their types, or were left out.
+
+        `codes` are names of attributes that are meant to be text, even if all values are written like numbers.
 
         Examples
         --------
@@ -430,20 +446,20 @@ class SchemaInference:
         >>> inference.notes()
         ["price: 1 value is read as missing, first 'N/A' in record 3"]
         """
-        notes = []
+        notes, quoted = [], []
         for name, kind in self.schema().items():
             strays, markers = self._strays.get(name), self._markers.get(name)
             if name in self._known:
                 continue
+            form = None if strays is None or kind not in TEXT_TYPES else strays.form
             if markers is not None and kind not in TEXT_TYPES:
                 count = f"{markers.misfits:,} value{'s are' if markers.misfits > 1 else ' is'}"
                 notes.append(f"{name}: {count} read as missing, first {markers.first}")
-            elif strays is not None and strays.comma and kind in TEXT_TYPES:
-                count = "1 value has" if strays.commas == 1 else f"{strays.commas:,} values have"
-                notes.append(
-                    f"{name} is text: {count} a decimal comma, such as {strays.comma}; to compare them as numbers, "
-                    f"write {strays.comma.replace('.', '').replace(',', '.')}, in JSON without quotes"
-                )
+            elif strays is not None and form == "number" and name not in codes:
+                other = f", but {strays.first_other}" if strays.first_other else ""
+                quoted.append(f"{name} ({shown(strays.forms[form])}{other})")
+            elif strays is not None and form is not None and form != "number":
+                notes.append(_form_note(name, form, strays.forms[form]))
             elif strays is not None and strays.misfits and strays.few:
                 one = strays.misfits == 1
                 notes.append(
@@ -452,6 +468,11 @@ class SchemaInference:
                 )
             elif name in self._mixed:
                 notes.append(f"{name} is text: {self._mixed[name]}")
+        if quoted:
+            notes.append(
+                f"numbers in quotes are text: {', '.join(quoted)}; to compare them as numbers, write them without "
+                f"quotes, or give all attributes their types in a schema"
+            )
         return notes
 
     def _conflict(self, name: str, types: tuple[FieldType, ...], here: Origin) -> DataError:
@@ -475,37 +496,87 @@ class SchemaInference:
         )
 
 
+def _form(value: str, untyped: bool) -> Form | None:
+    """Return the form of a text that looks like a number or a date and is none, for its reader.
+
+    An amount has a currency, a comma is a decimal one, a day is not written as in ISO 8601, and a number has quotes in
+    a file with types.
+
+    Examples
+    --------
+    >>> [_form(text, False) for text in ("9.50 €", "9,50", "05.03.2026", "9.50", "00950", "1,250", "9 m")]
+    ['amount', 'comma', 'day', 'number', None, None, None]
+    """
+    if _DAY.fullmatch(value):
+        return "day"
+    if number := _DECIMAL_COMMA.fullmatch(value):
+        return "comma" if "." in number[1] or len(number[2]) != 3 else None
+    if not untyped and {"integer", "float"} & set(possible_types(value, untyped=True)):
+        return "number"
+    amount = _AMOUNT.fullmatch(value)
+    return "amount" if amount is not None and amount[1] != value else None
+
+
+def _form_note(name: str, form: Form, first: str) -> str:
+    """Return the note on an attribute with values of a form, such as `first`."""
+    if form == "day":
+        return (
+            f"{name} is text: values such as {first} are no dates in ISO 8601; to compare them as dates, "
+            f"write them as 2024-01-31"
+        )
+    amount = _AMOUNT.fullmatch(first)
+    number = first if amount is None else amount[1].rstrip(".,")
+    if _DECIMAL_COMMA.fullmatch(number) and not re.fullmatch(r"[0-9]{1,3},[0-9]{3}", number):
+        number = number.replace(".", "").replace(",", ".")
+    number = re.sub("[,']", "", number)
+    what = "a decimal comma" if form == "comma" else "a currency"
+    return (
+        f"{name} is text: values such as {first} have {what}; to compare them as numbers, write {number}, "
+        f"in JSON without quotes"
+    )
+
+
 class _Strays:
-    """Values of an attribute that are numbers or dates, and the others, as long as these are few."""
+    """Values of an attribute that are numbers or dates, and the others, as long as these are few.
+
+    Attributes
+    ----------
+    total, misfits : int
+        Number of values, and of those that are neither numbers nor dates.
+    first, first_other : str
+        First misfit, and the first one that does not look like a number or a date.
+    forms : dict of Form to str
+        First text of each form.
+    """
 
     def __init__(self) -> None:
         self.total = 0
         self.misfits = 0
         self.first = ""
-        self.commas = 0
-        self._comma = ""
+        self.first_other = ""
+        self.forms: dict[Form, str] = {}
         self._others = 0
         self._kinds: dict[FieldType, int] = {}
 
     def copy(self) -> _Strays:
         other = _Strays()
-        vars(other).update(vars(self), _kinds=self._kinds.copy())
+        vars(other).update(vars(self), _kinds=self._kinds.copy(), forms=self.forms.copy())
         return other
 
-    def add(self, value: AttributeValue, here: Origin) -> None:
+    def add(self, value: AttributeValue, here: Origin, untyped: bool = False) -> None:
         self.total += 1
         self.misfits += 1
         self.first = self.first or f"{shown(value)} in {here.unit} {here.number:,}"
-        if not isinstance(value, str) or not _DIGITS.fullmatch(value):
+        form = _form(value, untyped) if isinstance(value, str) else None
+        if form is not None and isinstance(value, str):
+            self.forms.setdefault(form, value)
+        elif not isinstance(value, str) or not _DIGITS.fullmatch(value):
             self._others += 1
-        elif number := _DECIMAL_COMMA.fullmatch(value):
-            self.commas += 1
-            if "." in number[1] or len(number[2]) != 3:
-                self._comma = self._comma or value
+            self.first_other = self.first_other or f"{shown(value)} in {here.unit} {here.number:,}"
 
-    def count(self, types: tuple[FieldType, ...], value: AttributeValue, here: Origin) -> None:
+    def count(self, types: tuple[FieldType, ...], value: AttributeValue, here: Origin, untyped: bool) -> None:
         if types[0] in TEXT_TYPES:
-            self.add(value, here)
+            self.add(value, here, untyped)
         else:
             self.total += 1
             self._kinds[types[0]] = self._kinds.get(types[0], 0) + 1
@@ -516,9 +587,11 @@ class _Strays:
         return self.total > self.misfits and (self.misfits == 1 or self.misfits <= self.total * STRAY_SHARE)
 
     @property
-    def comma(self) -> str:
-        """First number with a decimal comma; an empty string without one, or if many values are not numbers."""
-        return self._comma if self._others <= self.total * STRAY_SHARE else ""
+    def form(self) -> Form | None:
+        """First form that texts have; None without one, or if many values do not look like numbers or dates."""
+        if self._others > self.total * STRAY_SHARE and (self._others > 1 or self.total < 4):
+            return None
+        return next((form for form in FORMS if form in self.forms), None)
 
     @property
     def hopeless(self) -> bool:

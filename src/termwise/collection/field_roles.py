@@ -9,12 +9,12 @@ The rules, for the fields of the first `SAMPLE` records, or of fewer if these ha
    least two letters in a row; in scripts without spaces, two letters are a word. The items of lists are judged
    together, and `FEW_WORDS` are not enough for them: a list of a few words each is a list of keywords. Fields named as
    in `DESCRIPTIONS` are text if they have `FEW_WORDS` words on average, however often they are repeated.
-3. Codes are text and attribute, because people search for them. Fields with a name of codes, such as ``ean``, ``sku``
-   or ``part_number``, are codes if all values are strings, lists of strings or whole numbers. Other fields are codes if
-   `MOSTLY_DIFFERENT` of the values are different and have at most `LONGEST_CODE` characters without white space, and
-   half have letters and digits, at least five of them, or are numbers of articles: at least `CODE_DIGITS` digits with
-   dots, hyphens or slashes between them, which are no price, date or phone number; or `CODE_VALUES` whole numbers or
-   more with the same number of digits, at least `CODE_DIGITS`, which are no dates.
+3. Codes are text and attribute, because people search for them, also if they are named as attributes. Fields with a
+   name of codes, such as ``ean``, ``sku`` or ``part_number``, are codes if all values are strings, lists of strings or
+   whole numbers. Other fields are codes if `MOSTLY_DIFFERENT` of the values are different and have at most
+   `LONGEST_CODE` characters without white space, and half have letters and digits, at least five of them, or are groups
+   of digits between dots, hyphens or slashes, at least `CODE_DIGITS` of them, and no prices or dates; or all whole
+   numbers among them, `CODE_VALUES` at least, have the same number of digits, at least `CODE_DIGITS`, and are no dates.
 4. Numbers, dates, true and false, other strings and lists of strings are attributes, unless one in ten of the values is
    longer than `LONGEST_VALUE` characters or cannot be stored, or half of them are links.
 5. Other fields are neither, and so are objects with more than `MOST_INNER` fields, and fields without any value.
@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Literal, Protocol
@@ -122,11 +122,16 @@ class FieldRoles:
     inferred: bool
     known: frozenset[str]
 
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Fields that are texts and attributes."""
+        return tuple(name for name in self.texts if name in self.attributes)
+
     def __str__(self) -> str:
         parts = {
             "indexed": self.texts,
             "attributes": self.attributes,
-            "codes, in both": tuple(name for name in self.texts if name in self.attributes),
+            "codes, in both": self.codes,
             "neither": self.neither,
         }
         return "; ".join(f"{label}: {', '.join(names)}" for label, names in parts.items() if names)
@@ -271,14 +276,15 @@ def decide_roles(
     texts = tuple(name for name in fields or () if name in names)
     choice = fields
     if fields is None:
-        others = [name for name in names if name not in identifiers and name not in named]
-        texts = tuple(_texts(records, names, others, body_fields, codes=attributes not in ("all", None)))
+        others = [name for name in names if name not in identifiers]
+        codes = attributes not in ("all", None)
+        texts = tuple(_texts(records, names, others, body_fields, named, codes=codes))
         choice = None if _is_default(records, texts, body_fields) else texts
     flat = {name: values for name, values in _flat(records, names).items() if name not in identifiers}
     kept: tuple[str, ...] = ()
     if attributes == "inferred":
-        codes = [name for name in texts if _look_like_codes(flat.get(name, ()), name)]
-        unnamed = [name for name in flat if name in codes or name not in ("title", *body_fields, *texts)]
+        searched = [name for name in texts if _look_like_codes(flat.get(name, ()), name)]
+        unnamed = [name for name in flat if name in searched or name not in ("title", *body_fields, *texts)]
         candidates = [name for name in unnamed if _is_attribute(flat[name], untyped)]
         kept = tuple(candidates[:MOST_ATTRIBUTES])
     elif attributes == "all":
@@ -302,10 +308,14 @@ def _texts(
     names: Iterable[str],
     others: Sequence[str],
     body_fields: Sequence[str],
+    named: Collection[str],
     *,
     codes: bool,
 ) -> Iterator[str]:
-    """Yield the names of the fields that are text, the title first; with `codes`, also those of codes."""
+    """Yield the names of the fields that are text, the title first; with `codes`, also those of codes.
+
+    `named` are attributes that are no texts, unless they are codes.
+    """
     body = next((name for name in body_fields if name in names), None)
     if "title" in names and "title" not in body_fields:
         yield "title"
@@ -314,7 +324,10 @@ def _texts(
             yield name
         elif name in others and name != "title":
             values = [value for record in records if (value := record.get(name)) is not None]
-            if name in body_fields:
+            if name in named:
+                if codes and _look_like_codes(values, name):
+                    yield name
+            elif name in body_fields:
                 if values and all(isinstance(value, str) for value in values):
                     yield name
             elif _looks_like_text(values, described=name in DESCRIPTIONS) or (

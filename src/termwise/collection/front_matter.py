@@ -94,7 +94,7 @@ def _value(text: str, below: list[str], *, is_title: bool) -> AttributeValue | N
     if string in ("", "~", "null"):
         return None
     kind = possible_types(string, untyped=True)[0]
-    return stored_value(kind, string, untyped=True) if kind in ("boolean", "integer", "float") else string
+    return stored_value(kind, string) if kind in ("boolean", "integer", "float") else string
 
 
 def _list(text: str) -> list[str] | None:

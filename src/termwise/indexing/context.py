@@ -102,7 +102,10 @@ def say_roles(source: object, say: Say) -> None:
 
 def say_left_out(source: object, schema: Schema | SchemaInference, say: Say) -> None:
     """Report the values of attributes that decided about types, and the fields and values that are not kept."""
-    for note in schema.notes() if isinstance(schema, SchemaInference) else ():
+    roles = roles_of(source)
+    for note in (
+        schema.notes(() if roles is None else roles.codes) if isinstance(schema, SchemaInference) else ()
+    ):
         say(note)
     files = source.files if isinstance(source, FolderCollection) else [source]
     for file in files:

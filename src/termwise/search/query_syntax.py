@@ -134,7 +134,7 @@ def typed_value(text: str, kind: FieldType | None) -> Value:
     """Return a value as a filter compares it with attributes of a type; the text if it is none of them."""
     for each in _CONVERTED.get(kind, ()):
         with suppress(Misfit):
-            value = stored_value(each, text, untyped=True)
+            value = stored_value(each, text)
             assert isinstance(value, int | float)
             return value
     return text

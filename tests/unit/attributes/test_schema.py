@@ -127,6 +127,9 @@ def test_values_that_cannot_be_stored(value: Any) -> None:
         ("integer", 3.0, 3),
         ("integer", -(2.0**63), -(2**63)),
         ("float", 3, 3.0),
+        ("float", "9.50", 9.5),
+        ("integer", "7.0", 7),
+        ("boolean", "True", True),
         ("boolean", False, False),
         ("date", "2024-01-31T01:00:00+01:00", datetime(2024, 1, 31, tzinfo=UTC)),
         ("date", date(2024, 1, 31), datetime(2024, 1, 31, tzinfo=UTC)),
@@ -141,9 +144,9 @@ def test_conversion(kind: str, value: Any, converted: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
-        ("keyword", 3), ("keyword", ["a"]), ("keywords", 3), ("keywords", [3]), ("integer", 3.5), ("integer", "3"),
-        ("integer", True), ("integer", 2**63), ("integer", 2.0**63), ("float", True), ("float", "3"),
-        ("float", float("nan")), ("float", 10**400), ("boolean", 1), ("boolean", "true"), ("date", "yesterday"),
+        ("keyword", 3), ("keyword", ["a"]), ("keywords", 3), ("keywords", [3]), ("integer", 3.5), ("integer", "3.5"),
+        ("integer", True), ("integer", 2**63), ("integer", 2.0**63), ("float", True), ("float", "03"),
+        ("float", float("nan")), ("float", 10**400), ("boolean", 1), ("boolean", "1"), ("date", "yesterday"),
         ("date", True),
     ],
 )  # fmt: skip
@@ -255,11 +258,14 @@ def test_attributes_are_values() -> None:
 @pytest.mark.parametrize(
     ("values", "note"),
     [
-        (["3,50"], "1 value has a decimal comma, such as 3,50; to compare them as numbers, write 3.50, "),
-        (["1.234,00", "3,50"] * 9, "18 values have a decimal comma, such as 1.234,00; .* write 1234.00, "),
-        (["1,250", "-0,5", "12", "-", "1.000"] * 9, "18 values have a decimal comma, such as -0,5; "),
-        (["3,50"] * 9 + ["on request"], "9 values have a decimal comma, such as 3,50; "),
-        ([3.5] * 30 + ["3,50"] * 2, "2 values have a decimal comma, such as 3,50; "),
+        (["3,50"], "values such as 3,50 have a decimal comma; to compare them as numbers, write 3.50, "),
+        (["1.234,00", "3,50"] * 9, "values such as 1.234,00 have a decimal comma; .* write 1234.00, "),
+        (["1,250", "-0,5", "12", "-", "1.000"] * 9, "values such as -0,5 have a decimal comma; "),
+        (["3,50"] * 9 + ["on request"], "values such as 3,50 have a decimal comma; "),
+        ([3.5] * 30 + ["3,50"] * 2, "values such as 3,50 have a decimal comma; "),
+        (["9.50 €", "100,00 €"] * 9, "values such as 9.50 € have a currency; .* write 9.50, "),
+        (["EUR 1.234,50"] * 9, "values such as EUR 1.234,50 have a currency; .* write 1234.50, "),
+        (["$1,299.00"] * 9, "values such as [$]1,299.00 have a currency; .* write 1299.00, "),
     ],
 )
 @pytest.mark.parametrize("untyped", [False, True])
@@ -290,3 +296,36 @@ def test_other_commas_are_not_noted(values: list[str]) -> None:
     for value in values:
         inference.add({"price": value})
     assert inference.notes() == []
+
+
+@pytest.mark.parametrize("untyped", [False, True])
+@pytest.mark.parametrize("day", ["05.03.2026", "3/5/2026", "05-03-2026", "2026/03/05"])
+def test_dates_of_other_forms_are_noted(day: str, untyped: bool) -> None:
+    inference = SchemaInference(lenient=True)
+    for _ in range(9):
+        inference.add(Attributes({"day": day}, untyped=untyped))
+    assert inference.notes() == [
+        f"day is text: values such as {day} are no dates in ISO 8601; to compare them as dates, write them as "
+        "2024-01-31"
+    ]
+
+
+def test_numbers_in_quotes_are_noted() -> None:
+    inference = SchemaInference(lenient=True)
+    for number in range(30):
+        inference.add(
+            {
+                "price": f"{number}.50",
+                "bad": "abc" if number == 7 else str(number),
+                "ean": f"4006381333{number:03}",
+                "post": f"{number:05}",
+                "size": ("38", "XL")[number % 2],
+                "brand": "Alm",
+            }
+        )
+    assert inference.notes(codes=("ean",)) == [
+        "numbers in quotes are text: bad ('0', but 'abc' in record 8), price ('0.50'); to compare them as numbers, "
+        "write them without quotes, or give all attributes their types in a schema"
+    ]
+    assert inference.schema()["price"] == "keyword"
+    assert "ean ('4006381333000')" in inference.notes()[0]

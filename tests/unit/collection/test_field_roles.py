@@ -12,6 +12,7 @@ import pytest
 
 import termwise
 from termwise import BuildOptions
+from termwise.attributes import Schema
 from termwise.collection import open_collection
 from termwise.collection.field_roles import LONGEST_VALUE, MOST_ATTRIBUTES, MOST_INNER, SAMPLE, decide_roles
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS
@@ -198,7 +199,7 @@ def test_codes_that_are_numbers_are_searched_and_filtered(tmp_path: Path) -> Non
 def test_values_of_attributes_that_are_not_searched_are_named(tmp_path: Path) -> None:
     records = [product(number, artikelnr=10023455 + number, stock=0) for number in range(30)]
     path = lines(tmp_path / "shop.jsonl", records)
-    searcher, _ = built(tmp_path, path, model="bm25", attributes=("artikelnr", "brand", "stock", "tags"))
+    searcher, _ = built(tmp_path, path, model="bm25", fields=("title",))
     reasons = searcher.search(termwise.Search("10023458")).reasons()
     assert reasons[0] == "not in the index: 10023458"
     assert reasons[1] == (
@@ -220,9 +221,9 @@ def test_codes_are_searched_and_filtered(tmp_path: Path) -> None:
     )
     named = roles(records, fields=("title", "sku"))
     assert (named.texts, named.attributes) == (("title", "sku"), ("brand", "price", "tags", "sku"))
-    for attributes in (("sku", "brand"), "all"):
-        assert "sku" not in roles(records, attributes=attributes).texts
-    assert "sku" in roles(records, attributes=("brand",)).texts
+    assert "sku" not in roles(records, attributes="all").texts
+    for attributes in ("sku", "brand"), ("brand",), Schema({"sku": "keyword"}):
+        assert "sku" in roles(records, attributes=attributes).texts
     searcher = termwise.build_index(lines(tmp_path / "shop.jsonl", records), tmp_path / "i", model="bm25")
     assert searcher.rank("ab1207x", k=1).doc_ids == ("p7",)
     assert searcher.rank("walnut", filter='sku = "AB-1207/X"').doc_ids == ("p7",)
