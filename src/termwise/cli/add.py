@@ -13,6 +13,7 @@ from termwise.cli.index_notes import (
 )
 from termwise.cli.options import (
     Fields,
+    IdField,
     IndexFolder,
     JsonFlag,
     Memory,
@@ -34,6 +35,7 @@ from termwise.fixes import NAMES, Fix
 def command(
     folder: IndexFolder,
     collection: Annotated[str, argument("COLLECTION", "Documents: see termwise index.")],
+    id_field: IdField = None,
     fields: Fields = None,
     threads: Threads = None,
     memory: Memory = "2GB",
@@ -55,7 +57,7 @@ def command(
     from termwise.collection.file_collections import RecordFile
     from termwise.collection.parts import FolderCollection
     from termwise.indexing import open_writer
-    from termwise.indexing.context import say_left_out
+    from termwise.indexing.context import say_left_out, say_separator
     from termwise.indexing.live_writer import Added
 
     begin = time.perf_counter()
@@ -86,14 +88,15 @@ def command(
                     ),
                 ],
             )
-        source = collection_with_header_note(collection, names, schema)
+        source = collection_with_header_note(collection, names, schema, id_field)
         documents = (
-            open_collection(source, fields=names, attributes="inferred")
+            open_collection(source, fields=names, attributes="inferred", id_field=id_field)
             if isinstance(source, str)
             else source
         )
         if isinstance(documents, RecordFile | FolderCollection):
             decided = documents.decided()
+            say_separator(documents, note_line)
             note_other_fields(decided, names, folder, writer.schema)
             documents = decided.for_index(names, writer.schema)
         added = writer.add(documents.documents())

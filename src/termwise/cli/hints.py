@@ -43,6 +43,7 @@ _OPTIONS = {
         "threads validation weights"
     ).split()
 } | {
+    "id_field": "--id",
     "output": "--out",
     "providers": "--provider",
     "scales": "--scale",

@@ -16,6 +16,7 @@ from termwise.cli.index_notes import (
     resumable_work,
 )
 from termwise.cli.options import (
+    IdField,
     JsonFlag,
     Memory,
     Overwrite,
@@ -91,6 +92,7 @@ def command(
             "--detect-language", "With --analyzer-by, detect the language of documents without the attribute."
         ),
     ] = False,
+    id_field: IdField = None,
     fields: WeightedFields = None,
     attributes: Annotated[
         str | None,
@@ -242,7 +244,7 @@ def command(
         note_finished_blocks(folder, network, precision=numbers, providers=providers)
     documents: str | Collection | list[Document] = []
     if collection is not None:
-        documents = collection_with_header_note(collection, names, kept)
+        documents = collection_with_header_note(collection, names, kept, id_field)
     if collection is not None and not isinstance(chosen, VectorModel):
         note_ignored_vectors(collection)
     begin = working_seconds()
@@ -260,6 +262,7 @@ def command(
             store_text=store_text,
             overwrite=overwrite,
             options=BuildOptions(
+                id_field=id_field,
                 threads=threads or available_processors(),
                 memory=size,
                 quantiser="float32" if float_weights else None,

@@ -117,6 +117,7 @@ def collection_with_header_note(
     source: str,
     fields: FieldChoice,
     attributes: Literal["all"] | Sequence[str] | Schema | None = None,
+    id_field: str | None = None,
 ) -> str | Collection:
     """Report on stderr how the header line of a TSV file is treated.
 
@@ -133,7 +134,7 @@ def collection_with_header_note(
     try:
         if not path_exists(path):
             return source
-        collection = open_collection(source, fields=fields, attributes=attributes)
+        collection = open_collection(source, fields=fields, attributes=attributes, id_field=id_field)
         if not isinstance(collection, TabSeparatedCollection):
             return source
         if not is_file(path):

@@ -87,6 +87,10 @@ Settings = Annotated[list[str] | None, option("--set NAME=VALUE", "Parameter of 
 Fields = Annotated[
     str | None, option("--fields A,B", "Fields to index, joined in this order.  [default: all texts]")
 ]
+IdField = Annotated[
+    str | None,
+    option("--id FIELD", "Field with the identifier.  [default: _id, id, doc_id, docid or docno]"),
+]
 WeightedFields = Annotated[
     str | None,
     option(

@@ -34,7 +34,10 @@ def repeated_name(names: Sequence[str]) -> str | None:
 
 
 def needed_columns(
-    names: Sequence[str], fields: FieldChoice, attributes: AttributeChoice
+    names: Sequence[str],
+    fields: FieldChoice,
+    attributes: AttributeChoice,
+    id_field: str | None = None,
 ) -> list[str] | None:
     """Return the columns that documents need; None for all, also to report a missing one beside them.
 
@@ -47,13 +50,17 @@ def needed_columns(
         return None
     kept = tuple(attributes or ())
     needed = {
-        *ID_FIELDS,
+        *(ID_FIELDS if id_field is None else (id_field,)),
         *(fields or ("title", *BODY_FIELDS)),
         *kept,
         *(name.split(".")[0] for name in kept),
     }
     chosen = [name for name in names if name in needed]
-    lacking = {*(fields or ()), *(() if isinstance(attributes, Schema) else kept)} - set(names)
+    lacking = {
+        *(fields or ()),
+        *filter(None, [id_field]),
+        *(() if isinstance(attributes, Schema) else kept),
+    } - set(names)
     return None if lacking or not chosen else chosen
 
 

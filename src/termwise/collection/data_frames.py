@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from termwise.attributes import Schema
 from termwise.collection.arrow_rows import BATCH, import_pyarrow, needed_columns, records_of, repeated_name
-from termwise.collection.fields import checked_attributes, checked_fields
+from termwise.collection.fields import checked_attributes, checked_fields, checked_id_field
 from termwise.collection.record_collection import RecordCollection, plain_record
 from termwise.display.safe_text import shown
 from termwise.errors import MalformedRecordError, ParameterError
@@ -35,6 +35,7 @@ def documents_from(
     *,
     fields: Sequence[str] | Mapping[str, int] | None = None,
     attributes: Literal["all", "inferred"] | Sequence[str] | Schema | None = None,
+    id_field: str | None = None,
 ) -> RecordCollection:
     r"""Return the rows of a data frame as a collection, for `termwise.build_index`.
 
@@ -49,6 +50,8 @@ def documents_from(
         ``content``, ``body``, ``document_text`` and ``abstract``. See `termwise.open_collection`.
     attributes : "all", sequence of str or Schema, optional
         Columns to keep as attributes, for filters.
+    id_field : str, optional
+        Column of the identifiers, if it has another name.
 
     Raises
     ------
@@ -75,7 +78,7 @@ def documents_from(
 
     def records() -> Iterator[Mapping[str, Any]]:
         reader = FrameStream.open(frame)
-        return map(plain_record, reader.records(needed_columns(reader.names, chosen, kept)))
+        return map(plain_record, reader.records(needed_columns(reader.names, chosen, kept, id_field)))
 
     return RecordCollection(
         frame_name(frame),
@@ -86,6 +89,7 @@ def documents_from(
         attributes=kept,
         length=length,
         once=length is None,
+        id_field=checked_id_field(id_field),
     )
 
 

@@ -15,6 +15,7 @@ The rules, for the fields of the first `SAMPLE` records, or of fewer if these ha
    `LONGEST_CODE` characters without white space, and half have letters and digits, at least five of them, or are groups
    of digits between dots, hyphens or slashes, at least `CODE_DIGITS` of them, and no prices or dates; or all whole
    numbers among them, `CODE_VALUES` at least, have the same number of digits, at least `CODE_DIGITS`, and are no dates.
+   An identifier with a name of codes is text.
 4. Numbers, dates, true and false, other strings and lists of strings are attributes, unless one in ten of the values is
    longer than `LONGEST_VALUE` characters or cannot be stored, or half of them are links.
 5. Other fields are neither, and so are objects with more than `MOST_INNER` fields, and fields without any value.
@@ -276,7 +277,7 @@ def decide_roles(
     texts = tuple(name for name in fields or () if name in names)
     choice = fields
     if fields is None:
-        others = [name for name in names if name not in identifiers]
+        others = [name for name in names if name not in identifiers or _is_code_name(name)]
         codes = attributes not in ("all", None)
         texts = tuple(_texts(records, names, others, body_fields, named, codes=codes))
         choice = None if _is_default(records, texts, body_fields) else texts
@@ -406,7 +407,7 @@ def _look_like_codes(values: Sequence[Any], name: str = "") -> bool:
     """
     written = [str(value) if is_integer(value) else value for value in values]
     strings = _strings(written)
-    if strings and _CODE_NAME.fullmatch("".join(filter(str.isalpha, name.lower()))):
+    if strings and _is_code_name(name):
         return all(_is_list(value) or isinstance(value, str) for value in written)
     if not strings or not all(isinstance(value, str) for value in written):
         return False
@@ -419,6 +420,17 @@ def _look_like_codes(values: Sequence[Any], name: str = "") -> bool:
     )
     coded += len(whole) if _are_article_numbers(whole) else 0
     return 2 * coded >= len(strings) and len(set(strings)) >= MOSTLY_DIFFERENT * len(strings)
+
+
+def _is_code_name(name: str) -> bool:
+    """Return whether fields with a name have codes.
+
+    Examples
+    --------
+    >>> _is_code_name("EAN-13"), _is_code_name("partNumber"), _is_code_name("ocean"), _is_code_name("_id")
+    (True, True, False, False)
+    """
+    return _CODE_NAME.fullmatch("".join(filter(str.isalpha, name.lower()))) is not None
 
 
 def _is_article_number(text: str) -> bool:

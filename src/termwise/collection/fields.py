@@ -30,7 +30,7 @@ from termwise.attributes.schema import attribute_error
 from termwise.collection.field_roles import FieldTally, is_storable
 from termwise.display.safe_text import shown
 from termwise.errors import MalformedRecordError, ParameterError, UnknownNameError
-from termwise.fixes import NAMES, Fix
+from termwise.fixes import NAMES, Call, Code, Fix
 from termwise.records import (
     NO_ATTRIBUTES,
     Attributes,
@@ -122,6 +122,18 @@ def checked_attributes(attributes: object) -> AttributeChoice:
             fixes=[Fix.use(attributes=NAMES), Fix.use(attributes="all")],
         )
     return tuple(attributes) or None
+
+
+def checked_id_field(name: object) -> str | None:
+    """Return the name of the field with the identifier, or None; raise `ParameterError` for another value."""
+    if name is None or (isinstance(name, str) and name):
+        return name
+    raise ParameterError("id_field is the name of a field", facts=[("given", repr(name))])
+
+
+def name_identifier() -> Fix:
+    """Return the fix for records whose identifier has another name."""
+    return Fix.use("name the field that has it: {}", options=Call.of("BuildOptions", id_field=Code("FIELD")))
 
 
 def refuse_missing_fields(
@@ -289,8 +301,11 @@ class RecordReader:
             raise self._malformed(
                 number,
                 "a record has no identifier",
-                f"an identifier: one of {', '.join(self.id_fields)}",
+                f"an identifier: {self.id_fields[0]}"
+                if len(self.id_fields) == 1
+                else f"an identifier: one of {', '.join(self.id_fields)}",
                 _names(record),
+                [name_identifier()],
             )
         value = record[name]
         found = identifier(value)

@@ -54,6 +54,8 @@ class RecordFile(ABC):
         Roles of the fields that are not named, once they are decided, and counts of what is not kept.
     begun : iterable or None
         Numbered records of a pipe whose first records have decided.
+    id_field : str or None
+        Field with the identifier; None for the first one of known names that a record has.
     """
 
     name: str
@@ -63,6 +65,7 @@ class RecordFile(ABC):
     _: KW_ONLY
     tally: FieldTally | None = None
     begun: Iterable[tuple[int, Mapping[str, Any]]] | None = None
+    id_field: str | None = None
 
     id_fields: ClassVar[Sequence[str]] = ID_FIELDS
     body_fields: ClassVar[Sequence[str]] = BODY_FIELDS
@@ -81,6 +84,11 @@ class RecordFile(ABC):
     def repeatable(self) -> bool:
         """Whether the records can be read more than once, unlike those of a pipe."""
         return is_file(self.path)
+
+    @property
+    def id_names(self) -> Sequence[str]:
+        """Names of the identifier; the first one that a record has is used."""
+        return self.id_fields if self.id_field is None else (self.id_field,)
 
     def decided(self) -> Self:
         """Return the collection with the roles of fields that are not named; errors as `documents`."""
@@ -105,7 +113,7 @@ class RecordFile(ABC):
         """Return the roles of fields by the first records."""
         return decide_roles(
             first,
-            id_fields=self.id_fields,
+            id_fields=self.id_names,
             body_fields=self.body_fields,
             fields=self.fields,
             attributes=self.attributes,
@@ -133,7 +141,7 @@ class RecordFile(ABC):
             return
         reader = RecordReader(
             self.path,
-            id_fields=self.id_fields,
+            id_fields=self.id_names,
             body_fields=self.body_fields,
             fields=self.fields,
             attributes=self.attributes,

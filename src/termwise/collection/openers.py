@@ -8,7 +8,13 @@ from typing import Literal, Protocol, runtime_checkable
 
 from termwise.attributes import Schema
 from termwise.collection.datasets import PREFIX, DatasetCollection
-from termwise.collection.fields import AttributeChoice, FieldChoice, checked_attributes, checked_fields
+from termwise.collection.fields import (
+    AttributeChoice,
+    FieldChoice,
+    checked_attributes,
+    checked_fields,
+    checked_id_field,
+)
 from termwise.collection.file_collections import (
     JsonArrayCollection,
     JsonLinesCollection,
@@ -63,6 +69,7 @@ def open_collection(
     *,
     fields: Sequence[str] | Mapping[str, int] | None = None,
     attributes: Literal["all", "inferred"] | Sequence[str] | Schema | None = None,
+    id_field: str | None = None,
 ) -> Collection:
     r"""Open a collection for reading.
 
@@ -82,7 +89,8 @@ def open_collection(
         - a file with one JSON object per line (``.jsonl``, ``.ndjson``, ``.json``, with or without ``.gz``): the
           identifier is ``_id``, ``id``, ``doc_id``, ``docid`` or ``docno``, a string or a whole number;
         - a file with one JSON array of such objects (``.json``, with or without ``.gz``);
-        - a file of comma-separated columns with their names in the first line (``.csv``, with or without ``.gz``);
+        - a file of columns between commas, semicolons or tabs, with their names in the first line (``.csv``, with or
+          without ``.gz``); the first line decides about the separator;
         - a file with an identifier, a tab and the text on each line (``.tsv``, ``.tab``, with or without ``.gz``); a
           header line that names these columns is skipped. `fields` and `attributes` need that line;
         - a Parquet file (``.parquet``; needs the extra ``parquet``);
@@ -98,6 +106,8 @@ def open_collection(
         those of them that have short values in the first 1,000 records, the named fields, or those of a schema, whose
         values are checked and converted. By default none. A field of a nested object is named ``OBJECT.FIELD``. Values
         in CSV and TSV files are text, unless a schema converts them.
+    id_field : str, optional
+        Field with the identifier of each record, for files with another name than those above.
 
     Returns
     -------
@@ -125,23 +135,31 @@ def open_collection(
     [Document(doc_id='d1', text='merge sorted lists')]
     """
     chosen, kept = checked_fields(fields), checked_attributes(attributes)
+    checked_id_field(id_field)
     if isinstance(spec, str) and spec.startswith(PREFIX):
         if kept != "inferred":
             _refuse_attributes(kept, spec)
+        _refuse_id(id_field, spec)
         return DatasetCollection(spec, chosen)
     if isinstance(spec, str) and spec.startswith("python:"):
         if spec != PYTHON:
             raise UnknownNameError.of("collection", spec, [PYTHON])
+        _refuse_id(id_field, spec)
         return JsonLinesCollection(PYTHON, python_folder() / "corpus.jsonl.gz", chosen, kept)
     check_path("the collection", spec)
     path = Path(spec)
     if is_folder(path):
         files = files_of_folder(path)
         if files and not any(is_file(path / name) for name in _BEIR_FILES):
-            return FolderCollection(path.resolve().name, [_record_file(file, chosen, kept) for file in files])
+            return FolderCollection(
+                path.resolve().name, [_record_file(file, chosen, kept, id_field) for file in files]
+            )
         if not any(is_file(path / name) for name in _BEIR_FILES) and markdown_files(path):
+            _refuse_id(id_field, spec)
             return MarkdownCollection(path.resolve().name, path, chosen, kept)
-        return JsonLinesCollection(path.resolve().name, folder_file(path, "corpus.jsonl"), chosen, kept)
+        return JsonLinesCollection(
+            path.resolve().name, folder_file(path, "corpus.jsonl"), chosen, kept, id_field=id_field
+        )
     if not path_exists(path):
         raise MissingFileError(
             "there is no such collection",
@@ -152,13 +170,18 @@ def open_collection(
     name = path.name[: len(path.name.lower().removesuffix(".gz")) - len(suffix)]
     if suffix in JSON_SUFFIXES:
         is_array = suffix == ".json" and is_file(path) and first_character(path) == b"["
-        return (JsonArrayCollection if is_array else JsonLinesCollection)(name, path, chosen, kept)
+        return (JsonArrayCollection if is_array else JsonLinesCollection)(
+            name, path, chosen, kept, id_field=id_field
+        )
     if suffix == ".csv":
-        return TableCollection(name, path, chosen, kept, ",")
+        return TableCollection(name, path, chosen, kept, id_field=id_field)
     if suffix == path.suffix.lower() == ".parquet":
-        return ParquetCollection(name, path, chosen, kept)
+        return ParquetCollection(name, path, chosen, kept, id_field=id_field)
     if suffix == path.suffix.lower() and suffix in MARKDOWN_SUFFIXES:
+        _refuse_id(id_field, spec)
         return MarkdownCollection(name, path, chosen, kept)
+    if suffix in TAB_SUFFIXES and id_field is not None:
+        return TableCollection(name, path, chosen, kept, "\t", id_field=id_field)
     if suffix in TAB_SUFFIXES:
         columns = TabSeparatedCollection(name, path)
         try:
@@ -193,9 +216,11 @@ def open_collection(
 _HEADER = "begin a file of columns with a line that names them: an identifier, then a text"
 
 
-def _record_file(path: Path, fields: FieldChoice, attributes: AttributeChoice) -> CollectionPart:
+def _record_file(
+    path: Path, fields: FieldChoice, attributes: AttributeChoice, id_field: str | None
+) -> CollectionPart:
     opener = ParquetCollection if path.suffix.lower() == ".parquet" else JsonLinesCollection
-    return opener(path.name, path, fields, attributes)
+    return opener(path.name, path, fields, attributes, id_field=id_field)
 
 
 def content_suffix(path: Path) -> str:
@@ -230,4 +255,13 @@ def _refuse_attributes(attributes: AttributeChoice, spec: str | Path) -> None:
             "this collection has no named fields to keep as attributes",
             facts=[("collection", spec)],
             fixes=[Fix.omit("attributes"), *([_HEADER] if path_exists(Path(spec)) else [])],
+        )
+
+
+def _refuse_id(id_field: str | None, spec: str | Path) -> None:
+    if id_field is not None:
+        raise ParameterError(
+            "this collection has identifiers of its own",
+            facts=[("collection", spec), ("id_field", id_field)],
+            fixes=[Fix.omit("id_field")],
         )

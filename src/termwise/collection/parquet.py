@@ -68,7 +68,7 @@ class ParquetCollection(RecordFile):
                 fixes=["rename or leave out one of them"],
             )
         try:
-            columns = needed_columns(names, self.fields, self.attributes)
+            columns = needed_columns(names, self.fields, self.attributes, self.id_field)
             if self.tally is not None:  # also those without values in the first records, to count later ones
                 roles = self.tally.roles
                 columns = [name for name in names if name not in roles.neither or name not in roles.known]

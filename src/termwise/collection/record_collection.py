@@ -19,6 +19,7 @@ from termwise.collection.fields import (
     FieldChoice,
     RecordReader,
     checked_attributes,
+    checked_id_field,
 )
 from termwise.errors import ParameterError, TermwiseError
 from termwise.fast_dataclass import dataclass
@@ -71,6 +72,8 @@ class RecordCollection:
         See `termwise.open_collection`.
     id_fields, body_fields : sequence of str
         Names of the identifier and of the text; the first one that a record has is used.
+    id_field : str or None
+        Field with the identifier, in place of `id_fields`.
     first : int
         Number of the first record.
     length : int or None
@@ -91,6 +94,7 @@ class RecordCollection:
     attributes: AttributeChoice = None
     id_fields: Sequence[str] = ID_FIELDS
     body_fields: Sequence[str] = BODY_FIELDS
+    id_field: str | None = None
     first: int = 0
     length: int | None = None
     once: bool = False
@@ -103,7 +107,7 @@ class RecordCollection:
         first, numbered = first_records(enumerate(self.records()))
         roles = decide_roles(
             first,
-            id_fields=self.id_fields,
+            id_fields=self._id_names,
             body_fields=self.body_fields,
             fields=self.fields,
             attributes=self.attributes,
@@ -113,6 +117,10 @@ class RecordCollection:
             return found
         records = (record for _, record in numbered)
         return replace(found, records=lambda: records)
+
+    @property
+    def _id_names(self) -> Sequence[str]:
+        return self.id_fields if self.id_field is None else (self.id_field,)
 
     def in_memory(self) -> RecordCollection:
         """Return the collection, with its records in memory if they can be read only once."""
@@ -137,7 +145,7 @@ class RecordCollection:
             return
         reader = RecordReader(
             Path(self.name),
-            id_fields=self.id_fields,
+            id_fields=self._id_names,
             body_fields=self.body_fields,
             fields=self.fields,
             attributes=self.attributes,
@@ -149,7 +157,7 @@ class RecordCollection:
 
 
 def records_from(
-    records: Iterable[Any], fields: FieldChoice, attributes: object
+    records: Iterable[Any], fields: FieldChoice, attributes: object, id_field: str | None = None
 ) -> RecordCollection | Iterable[Any]:
     """Return records in memory as a collection if the first one is a mapping; others, such as documents, as they are.
 
@@ -172,6 +180,7 @@ def records_from(
         attributes=checked_attributes(attributes),
         length=len(records) if isinstance(records, Sized) else None,
         once=once,
+        id_field=checked_id_field(id_field),
     )
 
 

@@ -156,7 +156,9 @@ def build_index(
     if isinstance(analyzer, AnalyzerByAttribute):
         attributes = _with_attribute(attributes, analyzer.attribute)
     empty = isinstance(collection, list | tuple) and not collection
-    collection = source_of(collection, fields, "inferred" if attributes is None else attributes)
+    collection = source_of(
+        collection, fields, "inferred" if attributes is None else attributes, options.id_field
+    )
     check_flag("overwrite", overwrite)
     if chunk is not None:
         check_count("chunk", chunk)
@@ -185,7 +187,7 @@ def build_index(
 
     source: Collection | Iterable[Document] = ()
     if not isinstance(chosen, VectorModel):
-        source = decided_source(collection, fields, attributes)
+        source = decided_source(collection, fields, attributes, options.id_field)
         roles = roles_of(source)
         fields = roles.fields if roles is not None and roles.decided and fields is None else fields
         say_roles(source, options.say)
@@ -224,7 +226,11 @@ def build_index(
             arguments["encoding"] = options.encoding
         refuse_arguments("these arguments require a model with a network", chosen, arguments)
         if isinstance(chosen, VectorModel):
-            arguments = {"fields": None if fields is None else ",".join(fields), "chunk": chunk}
+            arguments = {
+                "fields": None if fields is None else ",".join(fields),
+                "chunk": chunk,
+                "id_field": options.id_field,
+            }
             refuse_arguments("a file of weights has no texts to choose or to cut", chosen, arguments)
             if not isinstance(collection, str | Path):
                 raise ParameterError("the model vectors reads a file of weights", fixes=["pass its path"])
@@ -298,7 +304,7 @@ def _build_mixture(
         part for part, model in models.items() if isinstance(model, NetworkModel) and model.runs_network
     ]
     check_network_options(name, len(networks), options)
-    source = decided_source(collection, fields, attributes)
+    source = decided_source(collection, fields, attributes, options.id_field)
     roles = roles_of(source)
     fields = roles.fields if roles is not None and roles.decided and fields is None else fields
     repeatable = _repeatable(source)
@@ -327,7 +333,7 @@ def _build_mixture(
                 chunk=chunk,
                 store_text=store_text and number == 0,
                 overwrite=True,
-                options=replace(used, progress=report, say=silent if number else options.say),
+                options=replace(used, id_field=None, progress=report, say=silent if number else options.say),
             )
         searcher = mixture.commit(
             list(models),

@@ -22,6 +22,7 @@ from termwise.collection.file_collections import (
 )
 from termwise.collection.parts import FolderCollection
 from termwise.collection.record_collection import RecordCollection, records_from
+from termwise.collection.table import TableCollection
 from termwise.display.safe_text import shown
 from termwise.errors import DuplicateIdError, EmptyCollectionError, ParameterError
 from termwise.fixes import Fix, Name
@@ -66,6 +67,7 @@ def decided_source(
     collection: str | Path | Collection | Iterable[Document],
     fields: FieldChoice,
     attributes: Literal["all", "inferred"] | Sequence[str] | Schema | None,
+    id_field: str | None = None,
 ) -> Collection | Iterable[Document]:
     """Open a collection that is named, and decide the roles of its fields; other collections have their own choices.
 
@@ -73,7 +75,7 @@ def decided_source(
     """
     if isinstance(collection, str | Path):
         kept = "inferred" if attributes is None else attributes
-        collection = open_collection(collection, fields=fields, attributes=kept)
+        collection = open_collection(collection, fields=fields, attributes=kept, id_field=id_field)
     return collection.decided() if isinstance(collection, RecordSource) else collection
 
 
@@ -94,10 +96,17 @@ def schema_of(source: object, attributes: object) -> Schema | SchemaInference:
 
 
 def say_roles(source: object, say: Say) -> None:
-    """Report the roles of fields, unless there are the default texts only."""
+    """Report the separator of a table, and the roles of fields, unless there are the default texts only."""
+    say_separator(source, say)
     roles = roles_of(source)
     if roles is not None and (roles.attributes or roles.neither or roles.fields) and roles.texts:
         say(str(roles))
+
+
+def say_separator(source: object, say: Say) -> None:
+    """Report the separator of the columns of a CSV file, unless it is the comma."""
+    if isinstance(source, TableCollection) and (note := source.separator_note()) is not None:
+        say(note)
 
 
 def say_left_out(source: object, schema: Schema | SchemaInference, say: Say) -> None:
@@ -166,6 +175,7 @@ def source_of(
     collection: Any,
     fields: FieldChoice,
     attributes: Literal["all", "inferred"] | Sequence[str] | Schema | None = None,
+    id_field: str | None = None,
 ) -> str | Path | Collection | Iterable[Document]:
     """Return records in memory and data frames as collections, and other sources as they are.
 
@@ -176,11 +186,21 @@ def source_of(
     """
     chosen = checked_fields(fields)
     if is_data_frame(collection):
-        return documents_from(collection, fields=fields, attributes=attributes)
-    if isinstance(collection, str | Path | Collection):
+        return documents_from(collection, fields=fields, attributes=attributes, id_field=id_field)
+    if isinstance(collection, str | Path):
         return collection
-    check_documents(collection)
-    return records_from(collection, chosen, attributes)
+    if isinstance(collection, Collection):
+        found: Collection | Iterable[Any] = collection
+    else:
+        check_documents(collection)
+        found = records_from(collection, chosen, attributes, id_field)
+    if id_field is not None and (found is collection or not isinstance(found, RecordCollection)):
+        raise ParameterError(
+            "these documents have identifiers",
+            facts=[("id_field", id_field), ("given", type(collection).__name__)],
+            fixes=[Fix.omit("id_field")],
+        )
+    return found
 
 
 def attributes_of(documents: Sequence[Document]) -> list[Mapping[str, AttributeValue]] | None:

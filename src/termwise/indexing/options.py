@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from termwise.collection.fields import checked_id_field
 from termwise.encode import DocumentEncoder
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.fast_dataclass import dataclass
@@ -20,6 +21,9 @@ class BuildOptions:
 
     Attributes
     ----------
+    id_field : str, optional
+        Field with the identifier of each record, such as ``sku``. By default the first of ``_id``, ``id``, ``doc_id``,
+        ``docid`` and ``docno`` that a record has.
     threads : int
         Threads to use; the files do not depend on it. With more than one, the same number of processes analyses a large
         collection; a script then needs ``if __name__ == "__main__":``.
@@ -68,6 +72,7 @@ class BuildOptions:
     'float32'
     """
 
+    id_field: str | None = None
     threads: int = 1
     memory: int = DEFAULT_MEMORY
     progress: Progress = no_progress
@@ -81,6 +86,7 @@ class BuildOptions:
     providers: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
+        checked_id_field(self.id_field)
         check_threads(self.threads)
         check_memory(self.memory)
         check(

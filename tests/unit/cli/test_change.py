@@ -392,3 +392,14 @@ def test_a_failed_merge_after_a_change_is_noted(no_counts, place, capsys, monkey
     assert run(["delete", "tw", "n0"]) == 0
     assert note in " ".join(capsys.readouterr().err.split())
     assert termwise.open("tw").rank("white").doc_ids == ("n1", "n2", "n3")
+
+
+def test_identifiers_with_another_name(place, capsys):
+    (place / "new.csv").write_text("sku;text;price\nd;red tea;2.5\n")
+    assert "name the field that has it: --id FIELD" in failure(capsys, ["add", "tw", "new.csv"], 3)
+    assert run(["add", "tw", "new.csv", "--id", "sku"]) == 0
+    streams = capsys.readouterr()
+    assert streams.out.startswith("tw: 1 added, 0 replaced; 4 documents now")
+    assert "new.csv: the columns are separated by semicolons" in streams.err
+    assert run(["index", "new.csv", "--id", "sku", "--model", "bm25", "--out", "other.tw"]) == 0
+    assert termwise.open("other.tw").rank("red").doc_ids == ("d",)

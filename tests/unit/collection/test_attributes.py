@@ -226,7 +226,7 @@ def test_cells_of_the_wrong_type(tmp_path: Path) -> None:
     ("text", "line"),
     [
         ("name,text\na,b\n", 1),
-        ("id;text\na;b\n", 1),
+        ("id;text\na,b\n", 2),
         ("id,text,text\na,b,c\n", 1),
         ("id,text,\na,b,c\n", 1),
         ("id,text\na\n", 2),

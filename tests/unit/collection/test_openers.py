@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import termwise
 from termwise.collection import Collection, open_collection
 from termwise.collection.file_collections import JsonLinesCollection, TabSeparatedCollection, count_documents
 from termwise.errors import (
@@ -342,3 +343,77 @@ def test_documents_of_a_file_are_counted(tmp_path: Path) -> None:
     assert count_documents(open_collection(json_lines)) is None  # type: ignore[arg-type]
     os.mkfifo(tmp_path / "d.jsonl")
     assert count_documents(open_collection(tmp_path / "d.jsonl")) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_the_first_line_of_a_csv_file_decides_about_the_separator(tmp_path: Path, separator: str) -> None:
+    path = tmp_path / "docs.csv"
+    rows = [["id", '"text, long; or\tshort"', "price"], ["a", f'"green{separator} ""new"" tea"', '"3,50"']]
+    path.write_text("\ufeff" + "".join(f"{separator.join(row)}\n" for row in rows))
+    collection = open_collection(path, fields=("text, long; or\tshort",), attributes=("price",))
+    (document,) = collection.documents()
+    assert document == Document("a", f'green{separator} "new" tea', {"price": "3,50"})
+    path.write_text(f"id{separator}text\na{separator}b{separator}c\n")
+    with pytest.raises(MalformedRecordError) as refused:
+        list(open_collection(path).documents())
+    assert dict(refused.value.facts)["seen"] == "3 columns: a, b, c"
+
+
+def test_the_separator_of_a_csv_file_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "docs.csv"
+    for line, note in ("id,text", []), ("id;text", ["docs.csv: the columns are separated by semicolons"]):
+        path.write_text(f"{line}\na{line[2]}tea\n")
+        said: list[str] = []
+        termwise.build_index(
+            path, tmp_path / "i", overwrite=True, options=termwise.BuildOptions(say=said.append)
+        )
+        assert said == note
+
+
+ROWS = [{"sku": "AB-1", "id": 7, "title": "green tea"}, {"sku": "AB-2", "id": 7, "title": "black tea"}]
+
+
+@pytest.mark.parametrize(
+    "name", ["d.jsonl", "d.json", "d.csv", "d.tsv", "d.parquet", "folder", "records", "frame"]
+)
+def test_the_identifier_has_another_name(tmp_path: Path, name: str) -> None:
+    path: Any = tmp_path / name
+    if name == "records":
+        path = ROWS
+    elif name == "frame":
+        path = pytest.importorskip("pyarrow").Table.from_pylist(ROWS)
+    elif name == "d.parquet":
+        pytest.importorskip("pyarrow.parquet").write_table(
+            pytest.importorskip("pyarrow").Table.from_pylist(ROWS), path
+        )
+    elif name in ("d.csv", "d.tsv"):
+        cells = [list(map(str, row.values())) for row in ROWS]
+        separator = {"d.csv": ",", "d.tsv": "\t"}[name]
+        path.write_text("".join(f"{separator.join(row)}\n" for row in [list(ROWS[0]), *cells]))
+    elif name == "d.json":
+        path.write_text(json.dumps(ROWS))
+    else:
+        if name == "folder":
+            path.mkdir()
+        write(path / "d.jsonl" if name == "folder" else path, ROWS)
+    searcher = termwise.build_index(path, tmp_path / "i", options=termwise.BuildOptions(id_field="sku"))
+    assert searcher.rank("tea").doc_ids == ("AB-1", "AB-2")
+    assert searcher.attributes(["AB-1"]) == [{"id": 7}]
+    assert searcher.rank("AB-2", k=1).doc_ids == ("AB-2",)  # a name of codes
+    with pytest.raises(MalformedRecordError) as refused:
+        termwise.build_index(path, tmp_path / "j", options=termwise.BuildOptions(id_field="skuu"))
+    assert "BuildOptions(id_field=FIELD)" in str(refused.value.fixes[0])
+
+
+def test_names_of_identifiers_that_are_refused(tmp_path: Path) -> None:
+    for wrong in "", 5:
+        with pytest.raises(ParameterError):
+            open_collection("python:stdlib", id_field=wrong)  # type: ignore[arg-type]
+        with pytest.raises(ParameterError):
+            termwise.BuildOptions(id_field=wrong)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="identifiers of its own"):
+        open_collection("python:stdlib", id_field="name")
+    with pytest.raises(ParameterError, match="have identifiers"):
+        termwise.build_index(
+            [Document("a", "tea")], tmp_path / "i", options=termwise.BuildOptions(id_field="sku")
+        )
