@@ -24,7 +24,13 @@ from termwise.budget import spend
 from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
-from termwise.index.attribute_columns import AttributeColumns, BooleanColumn, KeywordColumn, KeywordsColumn
+from termwise.index.attribute_columns import (
+    AttributeColumns,
+    BooleanColumn,
+    KeywordColumn,
+    KeywordsColumn,
+    NumberColumn,
+)
 from termwise.index.segment import concatenated_ranges
 from termwise.validation import check, is_finite_number
 
@@ -54,7 +60,7 @@ _TYPES: dict[str, tuple[FieldType, ...]] = {
     "saturation": ("integer", "float"),
     "half_life": ("date",),
     "near": ("integer", "float"),
-    "values": ("keyword", "keywords", "boolean"),
+    "values": ("keyword", "keywords", "boolean", "integer", "float"),
 }
 """Types of the attributes that each shape is computed from."""
 
@@ -86,8 +92,9 @@ class Boost:
         With `half_life`: the moment from which ages are counted; by default the minute of the search.
     near, distance : float, optional
         For a number: ``0.5 ** (abs(value - near) / distance)``, which is 1/2 at `distance` from `near`.
-    values : sequence of str or bool, optional
-        For a keyword, a list of keywords or a boolean: 1 for a document that has one of these values.
+    values : sequence of str, bool or float, optional
+        For a keyword, a list of keywords, a boolean or a number: 1 for a document that has one of these values, all of
+        one type.
 
     Raises
     ------
@@ -110,7 +117,7 @@ class Boost:
     now: str | date | None = None
     near: float | None = None
     distance: float | None = None
-    values: Sequence[str | bool] | None = None
+    values: Sequence[str | bool | float] | None = None
 
     def __post_init__(self) -> None:
         check(
@@ -161,10 +168,13 @@ class Boost:
             holds = (
                 isinstance(self.values, list | tuple)
                 and 0 < len(self.values) <= MOST_VALUES
-                and len({type(value) for value in self.values}) == 1
-                and isinstance(self.values[0], str | bool)
+                and (
+                    all(isinstance(value, str) for value in self.values)
+                    or all(isinstance(value, bool) for value in self.values)
+                    or all(map(is_finite_number, self.values))
+                )
             )
-            check("values", self.values, holds, f"1 to {MOST_VALUES:,} strings, or true and false")
+            check("values", self.values, holds, f"1 to {MOST_VALUES:,} strings, numbers, or true and false")
             object.__setattr__(self, "values", tuple(self.values))
 
     @property
@@ -182,7 +192,9 @@ class Boost:
         schema.check_name(self.attribute)
         types, kind = _TYPES[self.shape], schema[self.attribute]
         if self.values is not None:
-            types = ("boolean",) if isinstance(self.values[0], bool) else ("keyword", "keywords")
+            first = self.values[0]
+            types = ("keyword", "keywords") if isinstance(first, str) else ("integer", "float")
+            types = ("boolean",) if isinstance(first, bool) else types
         if kind not in types:
             raise ParameterError(
                 f"{self.shape} of a boost is for an attribute of another type",
@@ -300,13 +312,16 @@ def rounded_boost(numbers: npt.ArrayLike) -> Floats:
 
 
 def _has_value(
-    columns: AttributeColumns, name: str, rows: npt.NDArray[np.int64], values: Sequence[str | bool]
+    columns: AttributeColumns, name: str, rows: npt.NDArray[np.int64], values: Sequence[str | bool | float]
 ) -> Floats:
     """Return 1 for the rows with one of some values, and 0 for the others."""
     column = columns.column(name)
     found = np.zeros(len(rows))
     if isinstance(column, BooleanColumn):
         found[np.isin(column.values[rows], [int(value) for value in values])] = 1
+    elif isinstance(column, NumberColumn):
+        found[np.isin(column.values[rows].astype(np.float64), [float(value) for value in values])] = 1
+        found[~column.present(rows)] = 0  # a missing value is stored as 0
     elif isinstance(column, KeywordColumn | KeywordsColumn):
         codes = column.strings.find_many([str(value) for value in values])
         codes = codes[codes >= 0]

@@ -65,6 +65,8 @@ def test_shapes_by_hand(shop: Searcher) -> None:
     assert shapes(shop, attribute="brand", values=["Aki", "none"]) == [0, 1, 0, 0, 0, 1]
     assert shapes(shop, attribute="tags", values=["old", "bio"]) == [1, 0, 0, 1, 0, 0]
     assert shapes(shop, attribute="fair", values=[False]) == [0, 0, 0, 1, 0, 0]
+    assert shapes(shop, attribute="sold", values=[100, -5.0, 0]) == [1, 0, 1, 0, 0, 0]
+    assert shapes(shop, attribute="price", values=[25]) == [0, 1, 0, 0, 0, 0]
     assert shapes(shop, attribute="price", near=20, distance=1e-300) == [1, 0, 0, 0, 0, 0]
     assert shapes(shop, attribute="sold", saturation=1e-300)[:3] == [1, 1, 0]
 
@@ -121,6 +123,8 @@ def test_types_that_do_not_fit(shop: Searcher) -> None:
         (Boost("sold", 1, half_life="1 day"), "half_life of a boost"),
         (Boost("brand", 1, values=[True]), "boolean"),
         (Boost("fair", 1, values=["true"]), "keyword or keywords"),
+        (Boost("brand", 1, values=[0]), "integer or float"),
+        (Boost("sold", 1, values=["0"]), "keyword or keywords"),
     ]:
         with pytest.raises(ParameterError, match=said):
             shop.search(Search("tea", relevance=Relevance((boost,))))
