@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from starlette.requests import Request
@@ -221,9 +221,9 @@ async def _suggest(service: Service, request: Request) -> Response:
 @_operation(
     "POST",
     DOCUMENTS,
-    'Change many documents: one JSON object on each line, a document, `{"delete": ID}`, or a JSON merge patch '
-    'with an identifier: `{"patch": {"_id": ID, ...}}`. The answer has one line for each, with the number of '
-    "the line if it is refused. The valid changes are made together.",
+    'Change many documents: one JSON object on each line, or in one array, a document, `{"delete": ID}`, or a JSON '
+    'merge patch with an identifier: `{"patch": {"_id": ID, ...}}`. The answer has one line for each, with the number '
+    "of the line, or of the object in the array, if it is refused. The valid changes are made together.",
     role="write",
     body=dict[str, Any],
     body_lines=True,
@@ -232,16 +232,10 @@ async def _suggest(service: Service, request: Request) -> Response:
     answer=answers.LineAnswer,
 )
 async def _change_documents(service: Service, request: Request) -> Response:
-    """Make the changes of a body with one JSON object a line; answer with one a line."""
+    """Make the changes of a body with one JSON object a line, or an array of them; answer with one a line."""
     served = _served(service, request)
     body = await body_of(request, service.settings.change_body, (NDJSON, JSON))
-    lines = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip()]
-    if len(lines) > service.settings.max_operations:
-        raise TooLargeError(
-            "the body has too many lines",
-            facts=[("lines", len(lines)), ("most", service.settings.max_operations)],
-        )
-    parsed = await asyncio.to_thread(_parsed_lines, served, lines)
+    parsed = await asyncio.to_thread(_parsed_changes, served, body, service.settings.max_operations)
     changes = [each for each in parsed if not isinstance(each, dict)]
     outcomes = iter(await service.change(served, changes, refresh=_wants_refresh(request)) if changes else [])
     records = [
@@ -313,16 +307,28 @@ async def _changed(service: Service, request: Request, served: ServedIndex, chan
     return JsonAnswer({"doc_id": change.doc_id, "result": outcome}, status_code=status)
 
 
-def _parsed_lines(served: ServedIndex, lines: Sequence[tuple[int, bytes]]) -> list[Change | dict[str, Any]]:
+def _parsed_changes(served: ServedIndex, body: bytes, most: int) -> list[Change | dict[str, Any]]:
+    """Return the changes of the lines of a body, or of its array, and the answers that say why some are refused."""
+    text = body.strip()
+    array = parsed_json(text) if text[:1] == b"[" and text[-1:] == b"]" else None
+    changes: list[tuple[int, object]] = [
+        (number, each)
+        for number, each in enumerate(array if isinstance(array, list) else body.split(b"\n"), 1)
+        if not isinstance(each, bytes) or each.strip()
+    ]
+    if len(changes) > most:
+        raise TooLargeError(
+            "the body has too many changes", facts=[("changes", len(changes)), ("most", most)]
+        )
     searcher = served.searcher()
-    return [_parsed(searcher, *each) for each in lines]
+    return [_parsed(searcher, *each) for each in changes]
 
 
-def _parsed(searcher: Searcher, number: int, line: bytes) -> Change | dict[str, Any]:
-    """Return the change of a line, or the answer that says why it is refused."""
+def _parsed(searcher: Searcher, number: int, given: object) -> Change | dict[str, Any]:
+    """Return the change of a line, or of an object of an array, or the answer that says why it is refused."""
     record: dict[str, Any] = {}
     try:
-        record = _record(parsed_json(line))
+        record = _record(parsed_json(given) if isinstance(given, bytes) else given)
         return _change(searcher, record, number)
     except TermwiseError as error:
         inside = {**record, **patch} if isinstance(patch := record.get("patch"), dict) else record

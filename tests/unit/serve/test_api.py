@@ -185,6 +185,22 @@ def test_refused_lines_have_their_number_and_identifier(client: TestClient) -> N
     ]  # fmt: skip
 
 
+def test_many_changes_in_an_array(client: TestClient) -> None:
+    lines = [{"id": "a", "text": "darjeeling"}, 7, {"delete": "pot"}, {"_id": "b", "txt": "x"}]
+    answer = client.post(f"{SHOP}/documents", json=lines)
+    records = [json.loads(line) for line in answer.text.splitlines()]
+    assert [each.get("result") for each in records] == ["created", None, "deleted", None]
+    assert [(each.get("line"), each.get("doc_id")) for each in records[1::2]] == [(2, None), (4, "b")]
+    assert client.post(f"{SHOP}/documents", json=[]).text == ""
+    body = b'[{"id": "c", "text": "keemun"},\n]'
+    assert (
+        client.post(
+            f"{SHOP}/documents", content=body, headers={"content-type": "application/json"}
+        ).status_code
+        == 400
+    )
+
+
 def test_a_number_is_an_identifier_everywhere(client: TestClient) -> None:
     address = f"{SHOP}/documents"
     assert client.put(f"{address}/5", json={"id": 5, "text": "oolong"}).status_code == 201
