@@ -249,8 +249,8 @@ def _suggestions(
             continue
         longer = similar.starting_with(token, without=token)[:MOST_TERMS]
         nearest = similar.nearest_codes(token) if is_code(typed) else ()
-        if each := {term.number: term for term in (*nearest, *longer)}:
-            found.append(_suggestion(similar, typed, span, each.values()))
+        if codes := {term.number: term for term in (*nearest, *longer)}:
+            found.append(_suggestion(similar, typed, span, codes.values()))
     return sorted(found, key=lambda each: each.span)
 
 
