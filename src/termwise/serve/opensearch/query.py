@@ -13,15 +13,17 @@ from dataclasses import field, replace
 from itertools import combinations, islice
 from typing import Any
 
+from pydantic import ValidationError
+
 from termwise.engine.word_matches import clauses_needed
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Equals, Filter, Not, Or, filter_to_json
 from termwise.search import Searcher
-from termwise.serve.errors import ServiceError
+from termwise.serve.errors import ServiceError, invalid_request
 from termwise.serve.opensearch.conditions import CONDITIONS, condition, joined
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
-from termwise.serve.opensearch.functions import read_functions
+from termwise.serve.opensearch.functions import Functions, note_of, read_functions
 from termwise.serve.opensearch.json_checks import (
     identifier,
     known_keys,
@@ -32,6 +34,7 @@ from termwise.serve.opensearch.json_checks import (
 )
 from termwise.serve.opensearch.query_text import TEXT_QUERIES, read_text_query
 from termwise.serve.opensearch.words import MATCHES, PATTERNS, WORD_CLAUSES, Words, least_of, read_words
+from termwise.serve.requests import SearchRequest
 from termwise.serve.settings import ServiceSettings
 from termwise.validation import is_finite_number
 
@@ -83,9 +86,13 @@ class TranslatedQuery:
     decided: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    def request_with(self, defaults: Collection[str]) -> dict[str, Any]:
-        """Return the fields of a `SearchRequest`; `defaults` are the options that the relevance file sets."""
-        return {name: value for name, value in self.decided.items() if name in defaults} | self.request
+    def search_request(self, defaults: Collection[str], **fields: Any) -> SearchRequest:
+        """Return the request, with further `fields`; `defaults` are the options that the relevance file sets."""
+        decided = {name: value for name, value in self.decided.items() if name in defaults}
+        try:
+            return SearchRequest(**(decided | self.request), **fields)
+        except ValidationError as error:
+            raise invalid_request(error) from None
 
     @property
     def ranks(self) -> bool:
@@ -145,7 +152,7 @@ class _Reading:
     strict: list[Words] = field(default_factory=list)
     optional: list[Words] = field(default_factory=list)
     constant: float = 0.0
-    boosts: list[dict[str, Any]] = field(default_factory=list)
+    functions: list[Functions] = field(default_factory=list)
     filters: list[Filter] = field(default_factory=list)
     must: list[str] = field(default_factory=list)
     must_not: list[str] = field(default_factory=list)
@@ -186,7 +193,7 @@ class _Reading:
             self.require(functions.query, scores=scores)
             if scores:
                 self.constant += functions.constant
-                self.boosts += functions.boosts
+                self.functions.append(functions)
         elif kind == "ids":
             given_ids = self.identifiers(body)
             others = set(given_ids if self.ids is None else self.ids)
@@ -402,12 +409,31 @@ class _Reading:
             decided = self.loose[0][0][0].stated if self.loose and len(scored) == 1 else DECIDED
             found = self.with_words(request, scored)
             found = replace(found, decided={name: DECIDED[name] for name in decided})
-        if self.boosts:
+        if any(each.boosts for each in self.functions):
             if not found.factor:
                 raise UnsupportedError.of("beside function_score, a text with the boost", 0)
-            boosts = [{**each, "weight": each["weight"] / found.factor} for each in self.boosts]
-            request["relevance"] = {"boosts": boosts}
+            if boosts := [each for functions in self.functions for each in self.weighted(functions, found)]:
+                request["relevance"] = {"boosts": boosts}
         return replace(found, notes=tuple(dict.fromkeys(self.notes)))
+
+    def weighted(self, functions: Functions, found: TranslatedQuery) -> list[dict[str, Any]]:
+        """Return the boosts of functions with their weights in the search, and note what they approximate."""
+        unit = self.best_score(found) if functions.multiplies else 1.0
+        weights = [each["weight"] * unit / found.factor for each in functions.boosts]
+        boosts = [
+            {**each, "weight": weight}
+            for each, weight in zip(functions.boosts, weights, strict=True)
+            if weight
+        ]
+        self.notes += [note for note in [note_of(functions, boosts)] if note]
+        return boosts
+
+    def best_score(self, found: TranslatedQuery) -> float:
+        """Return the best score of a query without functions; 0 without results."""
+        if not found.ranks:
+            return found.constant
+        scores = self.searcher.search(found.search_request(DECIDED, k=1).search()).ranking.scores
+        return max(found.score(float(scores[0])), 0.0) if len(scores) else 0.0
 
     def made_strict(self, group: list[Words]) -> bool:
         """Require the only word of a group; False if it has several."""

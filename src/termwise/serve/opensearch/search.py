@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
 from termwise.attributes import Schema
 from termwise.attributes.dates import parse_date
 from termwise.budget import spend
@@ -19,7 +17,7 @@ from termwise.explain.explanation_text import NOT_TERMS
 from termwise.search import Results
 from termwise.serve import search as own
 from termwise.serve.answers import Excerpt, ExplanationAnswer, FacetValue, HitAnswer
-from termwise.serve.errors import TooLargeError, invalid_request
+from termwise.serve.errors import TooLargeError
 from termwise.serve.indexes import OpenIndex
 from termwise.serve.opensearch.aggregations import (
     METRICS,
@@ -190,10 +188,7 @@ def _shares_a_term(explanation: ExplanationAnswer) -> bool:
 
 
 def _request(opened: OpenIndex, query: TranslatedQuery, **fields: Any) -> SearchRequest:
-    try:
-        return SearchRequest(**query.request_with(_defaults(opened)), **fields)
-    except ValidationError as error:
-        raise invalid_request(error) from None
+    return query.search_request(_defaults(opened), **fields)
 
 
 def _defaults(opened: OpenIndex) -> Mapping[str, Any]:

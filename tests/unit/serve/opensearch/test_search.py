@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -505,14 +507,16 @@ def test_functions_are_added_without_words(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        (function_score(GREEN, boost_mode="multiply"), "boost_mode"),
-        ({"function_score": {"functions": [GREEN]}}, "boost_mode"),
         (function_score(GREEN, NEAR, score_mode="max"), "score_mode"),
-        (function_score(GREEN, GREEN), "a filter"),
-        (function_score({"gauss": {"price": {"origin": 1, "scale": 1}}}), "[gauss]"),
-        (function_score({"field_value_factor": {"field": "price"}}), "[field_value_factor]"),
         (function_score({"script_score": {"script": "1"}}), "[script_score]"),
-        (function_score({"exp": {"price": {"origin": 1, "scale": 1, "offset": 2}}}), "offset"),
+        (function_score({"exp": {"price": {"origin": 1, "scale": 1, "offset": -2}}}), "offset"),
+        (function_score(GREEN, boost_mode="replace"), "boost_mode"),
+        (function_score(GREEN, NEAR, max_boost=2), "up to 5"),
+        (function_score({"field_value_factor": {"field": "kind"}}), "[kind]"),
+        (function_score({"field_value_factor": {"field": "price", "factor": 0}}), "factor"),
+        (function_score({"field_value_factor": {"field": "price", "modifier": "reciprocal"}}), "modifier"),
+        (function_score({"field_value_factor": {"field": "price", "missing": "a"}}), "missing"),
+        (function_score({"field_value_factor": {"field": "price"}, **NEAR}), "field_value_factor and exp"),
         (function_score({"exp": {"price": {"origin": 1, "scale": 0}}}), "scale"),
         (function_score({"exp": {"price": {"origin": 1, "scale": 1, "decay": 1}}}), "decay"),
         (function_score({"exp": {"kind": {"origin": 1, "scale": 1}}}), "[kind]"),
@@ -533,7 +537,98 @@ def test_functions_with_other_scores_are_refused(client: TestClient, query: obje
     refused(client, {"query": query}, words)
 
 
-def test_a_decay_needs_a_value_of_each_document(tmp_path: Path) -> None:
+LOG1P = {"field_value_factor": {"field": "price", "modifier": "log1p"}}
+SHARE = math.log(1 + 14.6) / math.log(41)
+SATURATION = 14.6 * 40 * (1 - SHARE) / (40 * SHARE - 14.6)
+"""Of log(1 + price), whose mean and largest arguments are 14.6 and 40."""
+
+
+def test_the_saturation_of_a_logarithm_has_its_value_at_the_mean() -> None:
+    at_mean, at_most = (number / (number + SATURATION) for number in (14.6, 40))
+    assert at_mean / at_most == pytest.approx(SHARE)
+
+
+@pytest.mark.parametrize(
+    ("functions", "modes", "share"),
+    [
+        ([GREEN], {}, lambda kind, price: 2 / 3 * (kind == "green")),
+        ([{**GREEN, "weight": 0.25}], {"score_mode": "max"}, lambda kind, price: -0.75 * (kind == "green")),
+        (
+            [GREEN, {**GREEN, "filter": {"terms": {"kind": ["black"]}}}],
+            {},
+            lambda kind, price: 2 / 3 * (kind in ("green", "black")),
+        ),
+        (
+            [GREEN, {"filter": {"term": {"kind": "black"}}, "weight": 2}],
+            {"score_mode": "sum", "max_boost": 9},
+            lambda kind, price: 2 / 4 * (kind == "green") + 1 / 4 * (kind == "black"),
+        ),
+        ([LOG1P], {}, lambda kind, price: price / (price + SATURATION) * (40 + SATURATION) / 40),
+        (
+            [LOG1P, {"weight": math.log10(41)}],
+            {"score_mode": "sum"},
+            lambda kind, price: 0.5 * price / (price + SATURATION) * (40 + SATURATION) / 40,
+        ),
+        (
+            [{"field_value_factor": {"field": "price", "factor": 5, "modifier": "square"}}],
+            {},
+            lambda kind, price: price / (price + 400) * 440 / 40,
+        ),
+        (
+            [{"gauss": {"price": {"origin": 10, "scale": 5, "decay": 0.0625}}}],
+            {},
+            lambda kind, price: 0.5 ** (abs(price - 10) / 2.5),
+        ),
+        (
+            [{"linear": {"price": {"origin": 10, "scale": 4, "decay": 0.75, "offset": 1}}}],
+            {},
+            lambda kind, price: 0.5 ** (abs(price - 10) / 9),
+        ),
+    ],
+)
+def test_functions_that_multiply_are_added_in_units_of_the_best_score(
+    client: TestClient, functions: list[Any], modes: dict[str, Any], share: Any
+) -> None:
+    hits = search(client, {"match": {"text": "tea"}})["hits"]["hits"]
+    best = hits[0]["_score"]
+    expected = {
+        hit["_id"]: hit["_score"] + best * share(hit["_source"]["kind"], hit["_source"]["price"])
+        for hit in hits
+    }
+    query = {"function_score": {"query": {"match": {"text": "tea"}}, "functions": functions, **modes}}
+    answer = client.post("/shop/_search", json={"query": query, "explain": True})
+    found = answer.json()["hits"]["hits"]
+    assert {hit["_id"]: hit["_score"] for hit in found} == pytest.approx(expected)
+    assert "do not multiply it" in answer.headers["warning"]
+    assert "boosts = [{attribute = '" in answer.headers["warning"]
+    assert client.post("/shop/_count", json={"query": query}).json()["count"] == len(hits)
+
+
+def test_a_function_that_multiplies_passes_the_best_document_as_in_opensearch(tmp_path: Path) -> None:
+    texts = {"a": "tea", "b": "tea of clay, glass, iron and wood", "c": "a pot for tea"}
+    (tmp_path / "i.jsonl").write_text(
+        "".join(json.dumps({"_id": each, "text": text, "tag": each}) + "\n" for each, text in texts.items())
+    )
+    termwise.build_index(tmp_path / "i.jsonl", tmp_path / "i.tw", attributes=["tag"])
+    with served([str(tmp_path / "i.tw")]) as client:
+        hits = search(client, {"match": {"text": "tea"}}, index="i")["hits"]["hits"]
+        scores = {hit["_id"]: hit["_score"] for hit in hits}
+        ratio = scores["a"] / scores["b"]
+        assert ids({"hits": {"hits": hits}}) == ["a", "c", "b"]
+        for weight, first in ((0.98 * ratio, "a"), (1.02 * ratio, "b")):
+            function = {"filter": {"term": {"tag": "b"}}, "weight": weight}
+            query = {"function_score": {"query": {"match": {"text": "tea"}}, "functions": [function]}}
+            assert ids(search(client, query, index="i"))[0] == first
+
+
+def test_functions_without_a_text_have_the_order_of_their_values(client: TestClient) -> None:
+    query = {"function_score": {"query": {"match_all": {}}, **LOG1P}}
+    assert ids(search(client, query)) == ["pot", "sencha", "genmaicha", "assam", "mint/fresh"]
+    filtered = {"function_score": {"query": {"bool": {"filter": {"term": {"kind": "green"}}}}, **LOG1P}}
+    assert [hit["_score"] for hit in search(client, filtered)["hits"]["hits"]] == [0, 0]  # as in OpenSearch
+
+
+def test_documents_without_a_value_of_a_decay_are_a_warning(tmp_path: Path) -> None:
     (tmp_path / "i.jsonl").write_text(
         '{"_id": "a", "text": "tea", "stars": 5, "added": "2024-01-31"}\n'
         '{"_id": "b", "text": "tea", "added": "2024-01-01"}\n'
@@ -542,16 +637,41 @@ def test_a_decay_needs_a_value_of_each_document(tmp_path: Path) -> None:
     stars = {"exp": {"stars": {"origin": 4, "scale": 1}}}
     added = {"exp": {"added": {"origin": "2024-01-31", "scale": "30d", "decay": 0.25}}}
     with served([str(tmp_path / "i.tw")]) as client:
-        refused(client, {"query": function_score(stars)}, "lack a value", "/i/_search")
-        query = function_score({**stars, "filter": {"exists": {"field": "stars"}}}, {"weight": 1})
-        hits = search(client, query, index="i")["hits"]["hits"]
-        assert hits[0]["_id"] == "a"
-        assert hits[0]["_score"] - hits[1]["_score"] == pytest.approx(0.5)
-        hits = search(client, function_score(added), index="i")["hits"]["hits"]
-        assert hits[0]["_score"] - hits[1]["_score"] == pytest.approx(0.75)
-        assert search(client, function_score({"exp": {"added": {"scale": "30d"}}}), index="i")
-        early = {"exp": {"added": {"origin": "2024-01-15", "scale": "30d"}}}
-        refused(client, {"query": function_score(early)}, "after the origin", "/i/_search")
+
+        def found(query: object) -> tuple[list[tuple[str, float]], str]:
+            answer = client.post("/i/_search", json={"query": query})
+            hits = answer.json()["hits"]["hits"]
+            return [(hit["_id"], hit["_score"]) for hit in hits], answer.headers.get("warning", "")
+
+        limited = function_score({**stars, "filter": {"exists": {"field": "stars"}}}, {"weight": 1})
+        for query, difference, words in (
+            (limited, 0.5, ""),
+            (function_score(stars), 0.5, "documents without a value of stars get 0 of exp"),
+            (function_score(added), 0.75, ""),
+            (
+                function_score({"exp": {"added": {"origin": "2024-01-15", "scale": "14d", "offset": "0d"}}}),
+                0.5,
+                "dates of added after the origin count as the origin",
+            ),
+            (
+                function_score(
+                    {"gauss": {"added": {"origin": "2024-01-31", "scale": "20d", "offset": "10d"}}}
+                ),
+                0.5,
+                "gauss is an exponential decay with the same half; the half of gauss is further away by the offset",
+            ),
+            (
+                function_score({"field_value_factor": {"field": "stars", "missing": 3}}),
+                5,
+                "documents without a value of stars count as 0, and missing changes nothing",
+            ),
+        ):
+            hits, warning = found(query)
+            assert [doc_id for doc_id, _ in hits] == ["a", "b"]
+            assert hits[0][1] - hits[1][1] == pytest.approx(difference)
+            assert words in warning
+            assert bool(words) is bool(warning)
+        assert found(function_score({"exp": {"added": {"scale": "30d"}}}))[0]
         added["exp"]["added"]["scale"] = "30 weeks"
         refused(client, {"query": function_score(added)}, "30d", "/i/_search")
 
