@@ -164,8 +164,8 @@ class _Reading:
     def __post_init__(self) -> None:
         self.fields = Fields.of(self.searcher)
 
-    def clause(self, given: object) -> tuple[str, Any]:
-        """Return kind and value of a clause."""
+    def clause(self, given: object, *, exact: bool = False) -> tuple[str, Any]:
+        """Return kind and value of a clause; with `exact`, a text that becomes fewer results is refused."""
         self.clauses += 1
         if self.clauses > MOST_CLAUSES:
             raise ServiceError("the query has too many clauses", facts=[("most", MOST_CLAUSES)])
@@ -173,7 +173,12 @@ class _Reading:
         if kind not in CLAUSES:
             raise UnsupportedError.of("query", kind, CLAUSES)
         if kind in TEXT_QUERIES:
-            return self.clause(read_text_query(kind, body, self.fields, self.most_text))
+            found, notes = read_text_query(kind, body, self.fields, self.most_text)
+            if exact and notes:
+                fix = "set default_operator to and, or write an operator before each term"
+                raise UnsupportedError.of("in must_not, optional conditions and phrases of", kind, fix=fix)
+            self.notes += notes
+            return self.clause(found)
         return kind, body
 
     def require(self, given: object, *, scores: bool) -> None:
@@ -226,7 +231,7 @@ class _Reading:
 
     def exclude_clause(self, given: object) -> None:
         """Read a clause that no result fulfils."""
-        kind, body = self.clause(given)
+        kind, body = self.clause(given, exact=True)
         if kind == "ids":
             self.exclude += self.identifiers(body)
             return
@@ -305,7 +310,7 @@ class _Reading:
         """Whether a clause is a condition on attributes."""
         kind, body = single(given, "a query")
         if kind in TEXT_QUERIES:
-            return self.is_condition(read_text_query(kind, body, self.fields, self.most_text))
+            return self.is_condition(read_text_query(kind, body, self.fields, self.most_text)[0])
         if kind == "bool":
             clauses, _ = _bool(body)
             return all(self.is_condition(each) for of_kind in clauses.values() for each in of_kind)

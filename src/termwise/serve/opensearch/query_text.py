@@ -33,12 +33,13 @@ class _Term(NamedTuple):
     """A part of the query.
 
     `words` are plain words without a field and a boost, which can be joined with others; with `is_prefix`, the last one
-    is the beginning of words.
+    is the beginning of words. `kind` says whether it is a condition on attributes, or a phrase.
     """
 
     clause: Clause
     words: str = ""
     is_prefix: bool = False
+    kind: Literal["", "condition", "phrase"] = ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class _Defaults:
     def phrase(self, words: str, *, boost: float = 1.0, names: Sequence[Any] = ()) -> _Term:
         """Return a phrase."""
         given: Clause = {"query": words, "fields": list(names or self.names), "type": "phrase"}
-        return _Term({"multi_match": given | ({"boost": boost} if boost != 1 else {})})
+        return _Term({"multi_match": given | ({"boost": boost} if boost != 1 else {})}, kind="phrase")
 
     def joined(self, terms: Sequence[tuple[Occur, _Term]]) -> _Term:
         """Return several terms as one: words of which one suffices as one clause, others as a bool."""
@@ -89,11 +90,14 @@ class _Defaults:
         found: Clause = {}
         for occur, term in terms:
             found.setdefault(occur, []).append(term.clause)
-        return _Term({"bool": found})
+        every_condition = all(term.kind == "condition" for _, term in terms)
+        return _Term({"bool": found}, kind="condition" if every_condition else "")
 
 
-def read_text_query(kind: str, body: object, fields: Fields, most: int) -> Clause:
+def read_text_query(kind: str, body: object, fields: Fields, most: int) -> tuple[Clause, list[str]]:
     """Return a clause of a kind in `TEXT_QUERIES` as other clauses; its text has at most `most` characters.
+
+    The sentences returned beside it say which results of OpenSearch the other clauses leave out.
 
     Raises
     ------
@@ -119,7 +123,12 @@ def read_text_query(kind: str, body: object, fields: Fields, most: int) -> Claus
             facts=[("characters", len(words)), ("most", most)],
         )
     defaults = _Defaults(fields, names, operator if "default_operator" in given else None)
-    return (_QueryString if kind == "query_string" else _SimpleQueryString)(words, defaults).read()
+    parser = (_QueryString if kind == "query_string" else _SimpleQueryString)(words, defaults)
+    return parser.read(), parser.notes
+
+
+def _condition(kind: str, body: dict[str, Any]) -> _Term:
+    return _Term({kind: body}, kind="condition")
 
 
 class _Parser:
@@ -137,6 +146,7 @@ class _Parser:
             if match.lastgroup == "other":
                 break  # it is refused
         self.place = self.depth = 0
+        self.notes: list[str] = []
 
     def read(self) -> Clause:
         """Return the clause of the whole text."""
@@ -159,6 +169,41 @@ class _Parser:
         token = self.next
         self.place += 1
         return token
+
+    def require(self, found: list[tuple[Occur, _Term]], stated: Sequence[bool]) -> list[tuple[Occur, _Term]]:
+        """Require optional conditions and phrases that have no operator, if there are other terms.
+
+        `stated` says of each term whether an operator is beside it. Conditions that name values of one attribute are
+        one: one of the values suffices.
+        """
+        if all(term.kind == "condition" for _, term in found) or len(found) == 1:
+            return found
+        values: dict[str, list[Any]] = {}
+        terms: list[tuple[Occur, _Term]] = []
+        for (occur, term), is_stated in zip(found, stated, strict=True):
+            if occur != "should" or is_stated or not term.kind:
+                terms.append((occur, term))
+                continue
+            self.note(
+                f"in {self.name}, results fulfil conditions and contain phrases that have no operator; OpenSearch "
+                "takes them as optional, unless default_operator is and"
+            )
+            if "term" in term.clause:
+                ((name, value),) = term.clause["term"].items()
+                values.setdefault(name, []).append(value)
+            else:
+                terms.append(("must", term))
+        optional = [(occur, term) for occur, term in terms if occur == "should"]
+        if len(optional) < len(found) and not any(
+            occur == "must" and term.kind != "condition" for occur, term in terms
+        ):
+            others = [(occur, term) for occur, term in terms if occur != "should"]
+            terms = [("must", self.defaults.joined(optional)), *others]
+        return [*terms, *(("must", _Term({"terms": {name: each}})) for name, each in values.items())]
+
+    def note(self, note: str) -> None:
+        """Note what the clauses do other than the query."""
+        self.notes = list(dict.fromkeys([*self.notes, note]))
 
     def in_parentheses(self, field: str = "") -> _Term:
         """Return the terms in parentheses, the first of which was taken; values of a field if there is one."""
@@ -209,6 +254,7 @@ class _QueryString(_Parser):
         beside it optional. This is how OpenSearch reads AND and OR together.
         """
         found: list[tuple[Occur, _Term]] = []
+        stated: list[bool] = []
         every = self.defaults.every
         while self.next[0] not in ("close", "end"):
             conjunction = ""
@@ -229,7 +275,10 @@ class _QueryString(_Parser):
                     found[-1] = "should", found[-1][1]
             required = sign == "+" or conjunction == "AND" or (every and conjunction != "OR")
             found.append(("must_not" if sign == "-" else "must" if required else "should", term))
-        return self.defaults.joined(found)
+            if conjunction and stated:
+                stated[-1] = True
+            stated.append(bool(conjunction))
+        return self.defaults.joined(self.require(found, stated))
 
     def term(self, field: str) -> _Term:
         """Return a word, a phrase, a condition on a field, or terms in parentheses."""
@@ -292,7 +341,7 @@ class _QueryString(_Parser):
                 raise self.unsupported("the field", "*")
             return _Term({"match_all": {}})
         if name == "_exists_":
-            return _Term({"exists": {"field": _unescaped(seen)}})
+            return _condition("exists", {"field": _unescaped(seen)})
         return self.condition(name, kind, seen)
 
     def condition(self, name: str, kind: str, seen: str) -> _Term:
@@ -310,7 +359,7 @@ class _QueryString(_Parser):
         if self.next[0] in ("boost", "fuzzy"):
             raise self.unsupported(f"for the attribute {name},", self.next[1])
         if kind == "quoted":
-            return _Term({"term": {attribute: typed(seen[1:-1])}})
+            return _condition("term", {attribute: typed(seen[1:-1])})
         if kind == "range":
             low, to, high = seen[1:-1].strip().partition(" TO ")
             if not to:
@@ -320,13 +369,17 @@ class _QueryString(_Parser):
                 "lte" if seen[-1] == "]" else "lt": high.strip(),
             }
             bounds = {key: typed(end.strip('"')) for key, end in ends.items() if end != "*"}
-            return _Term({"range": {attribute: bounds}} if bounds else {"exists": {"field": attribute}})
+            return (
+                _condition("range", {attribute: bounds})
+                if bounds
+                else _condition("exists", {"field": attribute})
+            )
         if compared := re.match("(>=|<=|>|<)(.+)", seen):
             key = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt"}[compared[1]]
-            return _Term({"range": {attribute: {key: typed(compared[2])}}})
+            return _condition("range", {attribute: {key: typed(compared[2])}})
         if re.search(r"(?<!\\)[*?]", seen):
-            return _Term({"wildcard": {attribute: {"value": seen}}})
-        return _Term({"term": {attribute: typed(seen)}})
+            return _condition("wildcard", {attribute: {"value": seen}})
+        return _condition("term", {attribute: typed(seen)})
 
 
 class _SimpleQueryString(_Parser):
@@ -344,10 +397,12 @@ class _SimpleQueryString(_Parser):
     def group(self, field: str = "") -> _Term:
         """Return the terms up to a closing parenthesis, or the end.
 
-        Terms are combined from left to right by ``+`` and ``|``, and by the default operator without one.
+        Terms are combined from left to right by ``+`` and ``|``, and by the default operator without one. If that is
+        `or`, phrases and words after ``-`` without an operator hold for all results.
         """
         default: Occur = "must" if self.defaults.every else "should"
         found: list[tuple[Occur, _Term]] = []
+        outside: list[tuple[Occur, _Term]] = []
         before: Occur | None = None
         while self.next[0] not in ("close", "end"):
             operator: Occur | None = None
@@ -361,6 +416,10 @@ class _SimpleQueryString(_Parser):
             if self.next[0] in ("close", "end"):
                 break
             term = self.term()
+            is_stated = operator is not None or self.next[0] == "sign"
+            if default == "should" and not is_stated and (is_negated or term.kind == "phrase"):
+                outside.append(("must_not" if is_negated else "must", term))
+                continue
             if is_negated:
                 term = _Term({"bool": {"must_not": [term.clause]}})
             operator = operator or default
@@ -378,7 +437,18 @@ class _SimpleQueryString(_Parser):
                     "- or several required terms",
                     "set default_operator to and, or write + between the terms",
                 )
-        return self.defaults.joined(found)
+        if not outside:
+            return self.defaults.joined(found)
+        inside: list[tuple[Occur, _Term]] = []
+        if found:
+            has_phrase = any(occur == "must" for occur, _ in outside)
+            inside = [("should" if has_phrase else "must", self.defaults.joined(found))]
+        if len(inside) + len(outside) > 1:
+            self.note(
+                "in simple_query_string, results contain phrases, and lack words after -, that have no operator; "
+                "OpenSearch takes them as optional, unless default_operator is and"
+            )
+        return self.defaults.joined([*inside, *outside])
 
     def term(self) -> _Term:
         """Return a word, a phrase, or terms in parentheses."""

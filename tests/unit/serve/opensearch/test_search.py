@@ -429,6 +429,41 @@ def test_a_simple_query_string_has_the_results_of_opensearch(
             assert set(ids(search(client, query))) == set(expected.split()), operator
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "found"),
+    [
+        ("query_string", "tea price:[10 TO 100]", "sencha pot"),
+        ("query_string", "+green rice price:[10 TO 100]", "sencha"),
+        ("query_string", "green rice kind:black kind:green price:>7 -clay", "sencha genmaicha"),
+        ("query_string", 'tea "roasted rice"', "genmaicha"),
+        ("query_string", '"green tea" _exists_:tags', "sencha"),
+        ("query_string", "tea kind:(black OR ware)", "assam pot"),
+        ("simple_query_string", "tea -rice", "sencha assam pot"),
+        ("simple_query_string", "clay green -rice", "sencha pot"),
+        ("simple_query_string", 'clay "green tea"', "sencha genmaicha"),
+        ("simple_query_string", 'green -"roasted rice"', "sencha"),
+        ("simple_query_string", '"green tea" -rice', "sencha"),
+    ],
+)
+def test_conditions_phrases_and_signs_without_an_operator_are_required(
+    client: TestClient, kind: str, text: str, found: str
+) -> None:
+    answer = client.post("/shop/_search", json={"query": {kind: {"query": text}}})
+    assert set(ids(answer.json())) == set(found.split()), answer.text
+    assert f"in {kind}, results " in answer.headers["warning"]
+
+
+def test_optional_conditions_keep_their_order_by_words(client: TestClient) -> None:
+    alone = search(client, {"match": {"text": "clay rice"}})["hits"]["hits"]
+    query = {"query_string": {"query": "clay rice price:[9 TO 100]"}}
+    assert [(each["_id"], each["_score"]) for each in search(client, query)["hits"]["hits"]] == [
+        (each["_id"], each["_score"]) for each in alone
+    ]
+    stated = {"simple_query_string": {"query": '"green tea" + rice'}}
+    answer = client.post("/shop/_search", json={"query": stated})
+    assert (ids(answer.json()), "warning" in answer.headers) == (["genmaicha"], False)
+
+
 def test_a_post_filter_limits_results_and_no_aggregations(client: TestClient) -> None:
     answer = search(
         client,
@@ -837,7 +872,8 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"query": {"prefix": {"kind": {"value": "g", "case_insensitive": "yes"}}}}, "case_insensitive"),
         ({"query": {"term": {"price": {"value": 3, "case_insensitive": True}}}}, "only strings"),
         ({"query": {"prefix": {"kind": ["g"]}}}, "value of prefix"),
-        ({"query": {"query_string": {"query": "tea kind:green"}}}, "in should the clause [term]"),
+        ({"query": {"query_string": {"query": "tea OR kind:green"}}}, "in should the clause [term]"),
+        ({"query": {"bool": {"must_not": {"query_string": {"query": "tea kind:green"}}}}}, "in must_not, optional"),
         ({"query": {"query_string": {"query": "te?t"}}}, "[te?t]"),
         ({"query": {"query_string": {"query": "tea~2"}}}, "[~2]"),
         ({"query": {"query_string": {"query": "/te./"}}}, "[/te./]"),
@@ -854,7 +890,8 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"query": {"query_string": {"query": "tea", "fuzziness": 1}}}, "[fuzziness]"),
         ({"query": {"query_string": {"query": ["tea"]}}}, "query of query_string"),
         ({"query": {"query_string": "tea"}}, "query_string is an object"),
-        ({"query": {"simple_query_string": {"query": "tea -rice"}}}, "default_operator"),
+        ({"query": {"simple_query_string": {"query": "tea | -rice"}}}, "default_operator"),
+        ({"query": {"simple_query_string": {"query": 'tea | "roasted rice"'}}}, "several required words"),
         ({"query": {"simple_query_string": {"query": "tea~1"}}}, "[~1]"),
         ({"query": {"simple_query_string": {"query": '"green tea'}}}, "quote"),
         ({"query": {"simple_query_string": {"query": "(" * 4000}}}, "parentheses inside each other"),
