@@ -294,6 +294,7 @@ class IndexUpdater(DocumentWriter, Updater):
         return (
             bool(self.documents)
             or self._built is not None
+            or self._schema != self.index.manifest.schema
             or any(part.changed for part in self._parts)
             or records != self.index.manifest.segments
         )
@@ -318,6 +319,25 @@ class IndexUpdater(DocumentWriter, Updater):
             if document.attributes:
                 checked.add(document.attributes, record=repr(document.doc_id))
         self._inference.take(checked)
+
+    def add_attributes(self, schema: Schema) -> None:
+        """Add attributes that no document has yet to the schema; those of the index stay.
+
+        Raises
+        ------
+        ParameterError
+            If the index has an attribute with another type, or would have too many.
+        """
+        self._check_open()
+        self._write_pending()
+        for name, kind in schema.items():
+            if self.schema.get(name, kind) != kind:
+                raise ParameterError(
+                    "the index has an attribute of this name with another type",
+                    facts=[("attribute", name), ("type", self.schema[name]), ("given", kind)],
+                )
+        self._inference = SchemaInference({**self._schema, **schema})
+        self._schema |= schema
 
     def add_documents(
         self,

@@ -198,6 +198,25 @@ class LiveWriter(FolderWriter):
             self._progress("add documents", new + replaced + unchanged, None)
         return Added(new, replaced, unchanged)
 
+    def add_attributes(self, schema: Mapping[str, str]) -> None:
+        """Add attributes that no document has yet; those that the index has stay.
+
+        Parameters
+        ----------
+        schema : mapping of str to str
+            Types of the attributes by name, such as ``{"price": "float"}``; see `Schema`.
+
+        Raises
+        ------
+        ParameterError
+            If a type is unknown, if the index has an attribute with another type, or would have too many.
+        """
+        self._check_open()
+        self._wait()
+        self._flush()
+        for part in self._published.with_attributes:
+            part.add_attributes(Schema(schema))
+
     def delete(self, doc_ids: Iterable[str] = (), *, filter: FilterLike | None = None) -> int:
         """Delete documents; return how many there were.
 

@@ -91,9 +91,16 @@ class Merge:
 Change = Put | Delete | Merge
 
 
+@dataclass(frozen=True)
+class NewAttributes:
+    """Add attributes that no document has yet, by their types."""
+
+    types: Mapping[str, str]
+
+
 @dataclass
 class _Request:
-    changes: Sequence[Change]
+    changes: Sequence[Change | NewAttributes]
     deadline: float
     outcomes: Future[list[Outcome]] = field(default_factory=Future)
 
@@ -128,7 +135,7 @@ class ChangeQueue:
         self._closed = False
         self._merge_failed = False
 
-    def submit(self, changes: Sequence[Change]) -> Future[list[Outcome]]:
+    def submit(self, changes: Sequence[Change | NewAttributes]) -> Future[list[Outcome]]:
         """Make changes, all or none; the future has the outcome of each when they are on the disk.
 
         Raises
@@ -216,7 +223,9 @@ class ChangeQueue:
             for request, each in zip(waiting, outcomes, strict=True):
                 request.outcomes.set_result(each)
 
-    def _committed(self, batches: Sequence[Sequence[Change]], deadline: float) -> list[list[Outcome]]:
+    def _committed(
+        self, batches: Sequence[Sequence[Change | NewAttributes]], deadline: float
+    ) -> list[list[Outcome]]:
         wait = max(0.0, deadline - time.monotonic())
         with open_writer(self._path, wait=wait, networks=self._networks) as writer:
             outcomes = _made(writer, batches)
@@ -232,20 +241,26 @@ class ChangeQueue:
         return outcomes
 
 
-def _made(writer: LiveWriter, batches: Sequence[Sequence[Change]]) -> list[list[Outcome]]:
+def _made(writer: LiveWriter, batches: Sequence[Sequence[Change | NewAttributes]]) -> list[list[Outcome]]:
     """Make the changes of several requests, and return the outcome of each as if they were made in their order.
 
     Only the last change of an identifier is made: the writer would write a segment for each change of one document.
     """
     last: dict[str, Document | None] = {}
+    for batch in batches:
+        for change in batch:
+            if isinstance(change, NewAttributes):
+                writer.add_attributes(change.types)
     outcomes = [[_noted(writer, change, last) for change in batch] for batch in batches]
     writer.delete([doc_id for doc_id, document in last.items() if document is None])
     writer.add([document for document in last.values() if document is not None])
     return outcomes
 
 
-def _noted(writer: LiveWriter, change: Change, last: dict[str, Document | None]) -> Outcome:
+def _noted(writer: LiveWriter, change: Change | NewAttributes, last: dict[str, Document | None]) -> Outcome:
     """Note the document that a change leaves (None: it is deleted), and return the outcome of the change."""
+    if isinstance(change, NewAttributes):
+        return "updated"
     doc_id = change.doc_id
     known = last[doc_id] is not None if doc_id in last else writer.has(doc_id)
     document: Document | None = None

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from termwise.errors import DeadlineError
 from termwise.serve.byte_budget import ByteBudget
-from termwise.serve.changes import Change, ChangeQueue, Outcome
+from termwise.serve.changes import Change, ChangeQueue, NewAttributes, Outcome
 from termwise.serve.errors import ForbiddenError, OverloadError, UnreadableIndexError
 from termwise.serve.indexes import ServedIndex, ServedIndexes
 from termwise.serve.keys import Access
@@ -68,14 +68,14 @@ class Service:
         self._changes: dict[str, ChangeQueue] = {}
 
     async def change(
-        self, served: ServedIndex, changes: Sequence[Change], *, refresh: bool = False
+        self, served: ServedIndex, changes: Sequence[Change | NewAttributes], *, refresh: bool = False
     ) -> list[Outcome]:
         """Make changes, all or none, and return the outcome of each when they are on the disk.
 
         Parameters
         ----------
         served : ServedIndex
-        changes : sequence of Change
+        changes : sequence of Change or NewAttributes
         refresh : bool, optional
             Return when every search that begins afterwards sees the changes, in all processes of the service.
 

@@ -467,3 +467,30 @@ def test_new_attributes_need_no_rebuild(tmp_path: Path, model: str) -> None:
         searcher = searcher.refresh()
     with termwise.open_writer(path) as writer, pytest.raises(DataError, match="wrong type"):
         writer.add([Document("e", "sorted", {"rating": "high"})])
+
+
+def test_attributes_are_added_without_documents(tmp_path: Path) -> None:
+    path = tmp_path / "i.tw"
+    given = [Document("a", "tea", {"price": 3}), Document("b", "tea")]
+    termwise.build_index(given, path, model="bm25", store_text=True)
+    with termwise.open_writer(path) as writer:
+        writer.add_attributes({"stars": "float", "price": "integer"})
+        assert dict(writer.schema) == {"price": "integer", "stars": "float"}
+    generation = Index.open(path).manifest.generation
+    assert generation == 1
+    with termwise.open_writer(path) as writer:
+        writer.add_attributes({"stars": "float"})  # changes nothing
+        with pytest.raises(ParameterError, match="another type"):
+            writer.add_attributes({"stars": "keyword"})
+        with pytest.raises(ParameterError, match="another type"):
+            writer.add_attributes({"new": "keyword", "price": "float"})
+        with pytest.raises(ParameterError, match="too many fields"):
+            writer.add_attributes({f"a{number}": "float" for number in range(1000)})
+    assert Index.open(path).manifest.generation == generation
+    with termwise.open_writer(path) as writer:
+        writer.add([Document("c", "tea", {"stars": 4})])
+        writer.merge()
+    index = Index.open(path)
+    assert index.schema["stars"] == "float"
+    assert [each.get("stars") for each in index.attributes(np.arange(3))] == [None, None, 4.0]
+    assert not verify(path)

@@ -11,7 +11,7 @@ from termwise.attributes.field_types import FieldType
 from termwise.fast_dataclass import dataclass
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
-from termwise.serve.opensearch.fields import SAME_TYPES, flat_properties
+from termwise.serve.opensearch.fields import attribute_type, check_name, flat_properties
 from termwise.serve.opensearch.json_checks import known_keys, only_default, record, single, text
 from termwise.text import analyzer_names
 
@@ -24,6 +24,12 @@ WITH_ANALYZER = MODELS[:4]
 MOST_FIELDS = 1000
 """Fields of a mapping, as in OpenSearch."""
 
+ANALYZER = MODELS[:4]
+"""Those that take an analyzer."""
+
+MOST_FIELDS = 1000
+"""Fields of a mapping, as in OpenSearch."""
+
 LONGEST_NAME = 255
 """Largest number of characters of the name of a field."""
 
@@ -31,10 +37,6 @@ ANALYZER = "analysis.analyzer.default.type"
 
 WITHOUT_EFFECT = ("number_of_shards", "number_of_replicas", "refresh_interval", "auto_expand_replicas")
 """Settings that change no result of one index on one machine; they are ignored."""
-
-_TYPES: dict[str, FieldType] = {
-    given: kind for kind in ("keyword", "boolean", "integer", "float", "date") for given in SAME_TYPES[kind]
-}
 
 
 @dataclass(frozen=True)
@@ -82,17 +84,7 @@ class NewIndex:
         if len(properties) > MOST_FIELDS:
             raise ServiceError("a mapping has too many fields", facts=[("most", MOST_FIELDS)])
         for name, value in properties:
-            if name.startswith("_") or len(name) > LONGEST_NAME or not name.isprintable():
-                raise ServiceError(
-                    "a field of a mapping cannot have this name",
-                    facts=[
-                        ("given", name[:100]),
-                        (
-                            "expected",
-                            f"at most {LONGEST_NAME} printable characters, and no _ at the beginning",
-                        ),
-                    ],
-                )
+            check_name(name)
             if text(record(value, f"the field {name}").get("type"), f"type of {name}") == "text":
                 fields.append(name)
                 keys = known_keys(value, f"the text {name}", ("type", "fields", "analyzer"))
@@ -100,11 +92,11 @@ class NewIndex:
                     analyzers[text(keys["analyzer"], f"analyzer of {name}")] = name
                 if keys.get("fields"):
                     inner, keyword = single(keys["fields"], f"fields of {name}")
-                    if inner != "keyword" or _attribute(f"{name}.{inner}", keyword) != "keyword":
+                    if inner != "keyword" or attribute_type(f"{name}.{inner}", keyword) != "keyword":
                         raise UnsupportedError.of(f"for the text {name}, the field", inner, ["keyword"])
                     types[name] = "keyword"
             else:
-                types[name] = _attribute(name, value)
+                types[name] = attribute_type(name, value)
         if not fields:
             raise ServiceError(
                 "an index needs a text",
@@ -138,16 +130,6 @@ class NewIndex:
             attributes=self.schema,
             store_text=True,
         )
-
-
-def _attribute(name: str, value: object) -> FieldType:
-    keys = known_keys(value, f"the field {name}", ("type", "ignore_above"))
-    kind = text(keys.get("type"), f"type of {name}")
-    if kind not in _TYPES:
-        raise UnsupportedError.of(f"for the field {name}, the type", kind, ["text", *_TYPES])
-    if "ignore_above" in keys and kind != "keyword":
-        raise UnsupportedError.of(f"for the field {name}, the key", "ignore_above")
-    return _TYPES[kind]
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from termwise.attributes import Schema
+from termwise.attributes.field_types import FieldType
 from termwise.collection.fields import BODY_FIELDS
 from termwise.errors import UnknownNameError
 from termwise.fast_dataclass import dataclass
@@ -36,6 +37,13 @@ SAME_TYPES: dict[str, tuple[str, ...]] = {
     "date": ("date",),
 }
 """Types of OpenSearch that the values of an attribute have too."""
+
+_ATTRIBUTES: dict[str, FieldType] = {
+    given: kind for kind in ("keyword", "boolean", "integer", "float", "date") for given in SAME_TYPES[kind]
+}
+
+LONGEST_FIELD = 255
+"""Largest number of characters of the name of a new field."""
 
 MOST_LEVELS = 20
 """Objects inside each other in a mapping."""
@@ -149,19 +157,18 @@ class Fields:
                 _place(properties, name, _TYPES[kind], inside="properties")
         return {"properties": properties}
 
-    def check_mapping(self, body: object) -> None:
-        """Check that a mapping agrees with the fields of the index."""
-        given = known_keys(body, "a mapping", ("properties",))
+    def new_attributes(self, body: object) -> dict[str, FieldType]:
+        """Return the types of the fields of a mapping that the index lacks; other types of its fields are an error."""
+        given = known_keys(body, "a mapping", ("properties", "dynamic"))
+        only_default(given, "a mapping", dynamic=True)
+        new: dict[str, FieldType] = {}
         for name, value in flat_properties(record(given.get("properties", {}), "properties")):
-            keys = known_keys(value, f"the field {name}", ("type", "fields"))
-            kind = text(keys.get("type"), f"type of {name}")
             if name not in self.schema and name not in self._text_names:
-                raise UnsupportedError.of(
-                    "for this index, the new field",
-                    name,
-                    dict.fromkeys([*self._text_names, *self.schema]),
-                    "name it as an attribute when the index is built",
-                )
+                check_name(name)
+                new[name] = attribute_type(name, value, new=True)
+                continue
+            keys = known_keys(value, f"the field {name}", ("type", "fields", "ignore_above"))
+            kind = text(keys.get("type"), f"type of {name}")
             known = [
                 *(["text"] if name in self._text_names else []),
                 *SAME_TYPES.get(self.schema.get(name, ""), ()),
@@ -172,6 +179,7 @@ class Fields:
                 if inner != "keyword" or self.schema.get(name) not in ("keyword", "keywords"):
                     raise UnsupportedError.of(f"for {name}, the field", inner)
                 only_default(known_keys(each, inner, ("type", "ignore_above")), inner, type="keyword")
+        return new
 
     def source(
         self, doc_id: str, attributes: Mapping[str, Any], texts: Mapping[str, str], source: SourceFilter
@@ -183,6 +191,31 @@ class Fields:
             if source.wants(name):
                 _place(found, name, value)
         return found
+
+
+def check_name(name: str) -> None:
+    """Check the name of a new field."""
+    if name.startswith("_") or len(name) > LONGEST_FIELD or not name.isprintable():
+        expected = f"at most {LONGEST_FIELD} printable characters, and no _ at the beginning"
+        raise ServiceError(
+            "a field of a mapping cannot have this name",
+            facts=[("given", name[:100]), ("expected", expected)],
+        )
+
+
+def attribute_type(name: str, value: object, *, new: bool = False) -> FieldType:
+    """Return the type of an attribute from its field in a mapping; `new` if the index exists, and has its texts."""
+    keys = known_keys(value, f"the field {name}", ("type", "ignore_above"))
+    kind = text(keys.get("type"), f"type of {name}")
+    if kind not in _ATTRIBUTES:
+        known = [*([] if new else ["text"]), *_ATTRIBUTES]
+        fix = "an index gets all its texts when it is created: name them in PUT /INDEX, or build it with --fields"
+        raise UnsupportedError.of(
+            f"for the field {name}, the type", kind, known, fix if new and kind == "text" else ""
+        )
+    if "ignore_above" in keys and kind != "keyword":
+        raise UnsupportedError.of(f"for the field {name}, the key", "ignore_above")
+    return _ATTRIBUTES[kind]
 
 
 def flat_properties(properties: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

@@ -31,7 +31,7 @@ from termwise.serve.bodies import (
     parsed_json,
     refuse_repeated,
 )
-from termwise.serve.changes import Change, Delete
+from termwise.serve.changes import Change, Delete, NewAttributes
 from termwise.serve.documents import document_record
 from termwise.serve.errors import (
     ServiceError,
@@ -438,10 +438,12 @@ def _selected(service: Service, request: Request) -> list[ServedIndex]:
 
 
 async def _put_mapping(service: Service, request: Request) -> Response:
-    """Accept a mapping that agrees with the index; another one is refused."""
-    _check_parameters(request)
+    """Add the fields of a mapping that the index lacks as attributes; other types of its fields are refused."""
+    _check_parameters(request, "timeout", "master_timeout", "cluster_manager_timeout")
     served, body = _served(service, request), await _body(service, request)
-    await service.pool.run(lambda: Fields.of(served.searcher()).check_mapping(body))
+    new = await service.pool.run(lambda: Fields.of(served.searcher()).new_attributes(body))
+    if new:
+        await service.change(served, [NewAttributes(new)], refresh=True)
     return JsonAnswer({"acknowledged": True})
 
 

@@ -130,7 +130,10 @@ def test_a_shop_is_administered(client: Any) -> None:
     mapping = {"properties": {"kind": {"type": "keyword"}}}
     assert client.indices.put_mapping(index="shop", body=mapping)["acknowledged"]
     with pytest.raises(opensearchpy.RequestError, match="colour"):
-        client.indices.put_mapping(index="shop", body={"properties": {"colour": {"type": "keyword"}}})
+        client.indices.put_mapping(index="shop", body={"properties": {"colour": {"type": "text"}}})
+    mapping = {"properties": {"colour": {"type": "keyword"}}}
+    assert client.indices.put_mapping(index="stock", body=mapping)["acknowledged"]
+    assert "colour" in client.indices.get_mapping(index="stock")["stock"]["mappings"]["properties"]
 
 
 def test_a_search_box_sends_text_and_filters(client: Any) -> None:

@@ -15,6 +15,8 @@ from tests.unit.serve.conftest import TEAS, served
 
 import termwise
 from termwise.attributes import Schema
+from termwise.records import Document
+from termwise.serve import ServiceSettings
 from termwise.serve.bodies import json_bytes
 from termwise.serve.opensearch.routes import answered
 from termwise.serve.opensearch.search import Answer
@@ -747,18 +749,52 @@ def test_a_mapping_that_agrees_with_the_index_is_accepted(client: TestClient) ->
         deep = {"properties": {"a": deep}}
     for body, words in (
         ({"properties": {"price": {"type": "text"}}}, "[text]"),
-        ({"properties": {"brand": {"type": "keyword"}}}, "new field [brand]"),
-        ({"properties": {"meta": {"properties": {"brand": {"type": "keyword"}}}}}, "[meta.brand]"),
+        ({"properties": {"colour": {"type": "text"}}}, "an index gets all its texts when it is created"),
+        ({"properties": {"meta": {"properties": {"place": {"type": "geo_point"}}}}}, "[geo_point]"),
+        ({"properties": {"_meta": {"type": "keyword"}}}, "cannot have this name"),
         ({"properties": {"kind": {"type": "keyword", "index": False}}}, "[index]"),
         ({"properties": {"kind": {"type": "keyword", "fields": {"raw": {}}}}}, "[raw]"),
         ({"properties": {"kind": {}}}, "type of kind"),
         ({"properties": []}, "properties"),
-        ({"dynamic": True}, "[dynamic]"),
+        ({"dynamic": "strict"}, "dynamic"),
         (deep, "levels"),
     ):
         answer = client.put("/shop/_mapping", json=body)
         assert answer.status_code == 400, answer.text
         assert words in answer.json()["error"]["reason"]
+
+
+@pytest.mark.parametrize("model", ["bm25", "instant"])
+def test_a_mapping_adds_attributes(tmp_path: Path, model: str) -> None:
+    folder = tmp_path / "i.tw"
+    termwise.build_index([Document("a", "green tea")], folder, model=model, store_text=True)
+    new = {
+        "price": {"type": "double"},
+        "meta": {"properties": {"brand": {"type": "keyword"}, "new": {"type": "boolean"}}},
+    }
+    with served([str(folder)]) as client:
+        for _ in range(2):  # the second time, they are there
+            assert client.put("/i/_mapping", json={"dynamic": True, "properties": new}).status_code == 200
+            found = client.get("/i/_mapping").json()["i"]["mappings"]["properties"]
+            assert (found["price"], found["meta"]["properties"]["new"]) == (
+                {"type": "double"},
+                {"type": "boolean"},
+            )
+            assert ids(search(client, {"exists": {"field": "price"}}, index="i")) == []
+        refused(client, {"properties": {"price": {"type": "long"}}}, "[long]", "/i/_mapping")
+        document = {"text": "black tea", "price": 5, "meta": {"brand": "Aki"}}  # 5 alone would be an integer
+        assert client.put("/i/_doc/b", json=document).status_code == 201
+        assert client.put("/i/_doc/c", json={"text": "tea", "price": 5.5}).status_code == 201
+        assert ids(search(client, {"range": {"price": {"gt": 5}}}, index="i")) == ["c"]
+        assert ids(search(client, {"term": {"meta.brand": "Aki"}}, index="i")) == ["b"]
+    assert dict(termwise.open(folder).schema) == {
+        "price": "float",
+        "meta.brand": "keyword",
+        "meta.new": "boolean",
+    }
+    with served([str(folder)], ServiceSettings(threads=2, read_only=True)) as client:
+        answer = client.put("/i/_mapping", json={"properties": {"stars": {"type": "long"}}})
+        assert answer.status_code == 403
 
 
 def test_health_and_aliases(folder: Path) -> None:
