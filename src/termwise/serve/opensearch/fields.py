@@ -181,6 +181,18 @@ class Fields:
                 only_default(known_keys(each, inner, ("type", "ignore_above")), inner, type="keyword")
         return new
 
+    def lacking(self, source: SourceFilter, *, stores_text: bool) -> str:
+        """Return a sentence on the texts that a ``_source`` names and that the index cannot return, or ``""``."""
+        names = [name for name in source.includes if name in self._text_names]
+        if not stores_text:
+            lacking, reason = names, "the index keeps no texts: build it with --store-text"
+        else:
+            lacking = [name for name in names if name not in self.texts]
+            reason = (
+                f"the index keeps it joined with others as [{self.texts[0]}]: build it with weights of fields"
+            )
+        return f"_source lacks [{', '.join(lacking)}], because {reason}" if lacking else ""
+
     def source(
         self, doc_id: str, attributes: Mapping[str, Any], texts: Mapping[str, str], source: SourceFilter
     ) -> dict[str, Any]:

@@ -102,7 +102,8 @@ def search(
         answer["aggregations"] = {
             each.name: _counts(each, found, fields, settings) for each in asked.aggregations
         }
-    return Answer(answer, asked.query.notes)
+    lacking = fields.lacking(asked.source, stores_text=opened.searcher.index.stores_text)
+    return Answer(answer, (*asked.query.notes, *([lacking] if lacking else [])))
 
 
 def count(opened: OpenIndex, body: object, settings: ServiceSettings) -> Answer:

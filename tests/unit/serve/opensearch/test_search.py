@@ -356,6 +356,39 @@ def test_a_result_has_no_source_if_none_is_wanted(client: TestClient) -> None:
     assert "_source" not in hit
 
 
+@pytest.mark.parametrize(
+    ("options", "source", "found", "words"),
+    [
+        ({"store_text": True}, ["title"], {}, "_source lacks [title], because the index keeps it joined"),
+        ({"store_text": True}, ["text"], {"text": "Sofa\nof oak\nand wool"}, ""),
+        ({"store_text": True}, ["ti*"], {}, ""),
+        (
+            {},
+            ["title", "text", "id"],
+            {"id": "a"},
+            "_source lacks [title, text], because the index keeps no texts",
+        ),
+        (
+            {"store_text": True, "fields": {"title": 1, "text": 1}},
+            ["title", "text"],
+            {"title": "Sofa", "text": "of oak\nand wool"},
+            "",
+        ),
+    ],
+)
+def test_texts_that_an_index_does_not_keep_are_a_warning(
+    tmp_path: Path, options: dict[str, Any], source: list[str], found: object, words: str
+) -> None:
+    collection = tmp_path / "i.jsonl"
+    collection.write_text('{"_id": "a", "title": "Sofa", "text": ["of oak", "and wool"]}\n')
+    termwise.build_index(collection, tmp_path / "i.tw", model="bm25", **options)
+    with served([str(tmp_path / "i.tw")]) as client:
+        answer = client.post("/i/_search", json={"_source": source})
+        assert answer.json()["hits"]["hits"][0]["_source"] == found
+        assert words in answer.headers.get("warning", "")
+        assert bool(words) is ("warning" in answer.headers)
+
+
 def test_highlights_have_tags_and_entities(client: TestClient) -> None:
     body = {"fields": {"text": {}}, "pre_tags": ["<b>"], "post_tags": ["</b>"], "encoder": "html"}
     (hit,) = search(client, {"match": {"text": "peppermint"}}, highlight=body)["hits"]["hits"]
