@@ -60,6 +60,14 @@ API_VERSION = "2.19.0"
 MOST_SEARCHES = 100
 """Searches of a request."""
 
+OBJECTS = (JSON, "application/vnd.elasticsearch+json")
+"""Media types of bodies; the second one is that of clients of Elasticsearch."""
+
+LINES = (NDJSON, "application/vnd.elasticsearch+x-ndjson", *OBJECTS)
+"""Media types of bodies with one JSON object a line."""
+
+_COMPATIBLE = re.compile(r"application/vnd\.elasticsearch\+json *; *compatible-with=[0-9]{1,3}")
+
 MOST_WARNINGS = 10
 """Warnings of an answer."""
 
@@ -123,10 +131,14 @@ def _endpoint(service: Service, role: Needed, handler: Handler) -> Callable[[Req
     async def endpoint(request: Request) -> Response:
         try:
             service.access.check(request, role)
-            return await handler(service, request)
+            answer = await handler(service, request)
         except TermwiseError as error:
             log_failure(error)
-            return refusal(error)
+            answer = refusal(error)
+        accepted = _COMPATIBLE.search(request.headers.get("accept", ""))
+        if accepted is not None and isinstance(answer, JsonAnswer):
+            answer.headers["content-type"] = accepted[0]
+        return answer
 
     return endpoint
 
@@ -170,7 +182,7 @@ async def _body(service: Service, request: Request) -> dict[str, Any]:
     """Return the JSON object of a body; empty without a body."""
     if request.headers.get("content-length", "0") == "0" and "transfer-encoding" not in request.headers:
         return {}
-    return record(await json_of(request, service.settings.search_body), "the body")
+    return record(await json_of(request, service.settings.search_body, OBJECTS), "the body")
 
 
 def _wants_refresh(request: Request) -> bool:
@@ -209,7 +221,7 @@ async def _search(service: Service, request: Request) -> Response:
 async def _several_searches(service: Service, request: Request) -> Response:
     _check_parameters(request)
     begin = time.perf_counter()
-    data = await body_of(request, service.settings.search_body, (NDJSON, JSON))
+    data = await body_of(request, service.settings.search_body, LINES)
     lines = [line for line in data.split(b"\n") if line.strip()]
     if len(lines) % 2:
         raise ServiceError("a request of several searches has a header and a body for each")
@@ -330,7 +342,7 @@ async def _put(service: Service, request: Request, *, only_new: bool = False) ->
     kind = request.query_params.get("op_type", "create" if only_new else "index")
     if kind not in ("index", "create"):
         raise UnsupportedError.of("op_type", kind, ["index", "create"])
-    served, source = _served(service, request), await json_of(request, service.settings.change_body)
+    served, source = _served(service, request), await json_of(request, service.settings.change_body, OBJECTS)
     doc_id = request.path_params.get("doc_id") or new_id()
     change = await asyncio.to_thread(put, served, doc_id, source, only_new=kind == "create")
     return await _changed(service, request, served, change)
@@ -338,7 +350,7 @@ async def _put(service: Service, request: Request, *, only_new: bool = False) ->
 
 async def _update(service: Service, request: Request) -> Response:
     _check_parameters(request, "refresh", "retry_on_conflict")  # changes never conflict
-    served, body = _served(service, request), await json_of(request, service.settings.change_body)
+    served, body = _served(service, request), await json_of(request, service.settings.change_body, OBJECTS)
     change = await asyncio.to_thread(update, served, request.path_params["doc_id"], body)
     return await _changed(service, request, served, change)
 
@@ -357,7 +369,7 @@ async def _changed(service: Service, request: Request, served: ServedIndex, chan
 async def _bulk(service: Service, request: Request) -> Response:
     _check_parameters(request, "refresh")
     begin, refresh = time.perf_counter(), _wants_refresh(request)
-    data = await body_of(request, service.settings.change_body, (NDJSON, JSON))
+    data = await body_of(request, service.settings.change_body, LINES)
     default = request.path_params.get("index")
     name = None if default is None else _named(service, default).name
     most = service.settings.max_operations

@@ -918,6 +918,21 @@ def test_results_of_a_mixture_contain_enough_words(tmp_path: Path) -> None:
     assert some["hits"]["total"]["value"] == 2
 
 
+def test_bodies_may_have_the_media_type_of_elasticsearch(client: TestClient) -> None:
+    kind = "application/vnd.elasticsearch+json; compatible-with=8"
+    headers = {"content-type": kind, "accept": kind}
+    body = json.dumps({"query": {"match": {"text": "rice"}}})
+    answer = client.post("/shop/_search", content=body, headers=headers)
+    assert (ids(answer.json()), answer.headers["content-type"]) == (["genmaicha"], kind)
+    answer = client.post("/shop/_search", content="{", headers=headers)
+    assert (answer.status_code, answer.headers["content-type"]) == (400, kind)
+    lines = kind.replace("+json", "+x-ndjson")
+    answer = client.post("/shop/_msearch", content=f"{{}}\n{body}\n", headers={"content-type": lines})
+    assert ids(answer.json()["responses"][0]) == ["genmaicha"]
+    assert answer.headers["content-type"] == "application/json"
+    assert client.post("/shop/_search", content=body, headers={"content-type": lines}).status_code == 415
+
+
 def test_several_searches_have_an_answer_each(client: TestClient) -> None:
     lines = (
         '{}\n{"query": {"match": {"text": "rice"}}}\n{"index": "none"}\n{}\n{}\n{"query": {"regexp": {}}}\n'
