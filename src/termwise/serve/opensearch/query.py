@@ -29,6 +29,7 @@ from termwise.serve.opensearch.json_checks import (
     known_keys,
     number,
     only_default,
+    record,
     several,
     single,
 )
@@ -52,6 +53,7 @@ CLAUSES = tuple(
         (
             *WORD_CLAUSES,
             *TEXT_QUERIES,
+            "dis_max",
             "match_all",
             "bool",
             "constant_score",
@@ -179,6 +181,8 @@ class _Reading:
                 raise UnsupportedError.of("in must_not, optional conditions and phrases of", kind, fix=fix)
             self.notes += notes
             return self.clause(found)
+        if kind == "dis_max":
+            return self.clause(_largest(body))
         return kind, body
 
     def require(self, given: object, *, scores: bool) -> None:
@@ -492,6 +496,27 @@ def _some(filters: list[Filter], least: int) -> Filter:
             fix="lower the number of clauses",
         )
     return found[0] if len(found) == 1 else Or(*found)
+
+
+def _largest(body: object) -> dict[str, Any]:
+    """Return a dis_max of a match on several texts as a multi_match; their best score is that of all texts."""
+    given = known_keys(body, "dis_max", ("queries", "tie_breaker", "boost"))
+    only_default(given, "dis_max", boost=1)
+    number(given.get("tie_breaker", 0), "tie_breaker of dis_max")
+    queries = several(given.get("queries", []))
+    if len(queries) == 1:
+        return record(queries[0], "a query")
+    fields: list[str] = []
+    matches: list[dict[str, Any]] = []
+    for each in queries:
+        kind, match = single(each, "a query")
+        name, value = single(match, kind)
+        value = dict(value) if isinstance(value, dict) else {"query": value}
+        fields.append(f"{name}^{value.pop('boost', 1)}")
+        matches.append(value | ({} if kind == "match" else {"kind": kind}))
+    if not matches or any(each != matches[0] for each in matches) or "kind" in matches[0]:
+        raise UnsupportedError.of("dis_max of", "other clauses", ["match of the same words on several texts"])
+    return {"multi_match": {**matches[0], "fields": fields}}
 
 
 def _bool(body: object) -> tuple[dict[str, Sequence[Any]], int]:
