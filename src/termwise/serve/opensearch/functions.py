@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from termwise.attributes.dates import DAY, LETTERS, UNITS
 from termwise.display.safe_text import shown
@@ -59,6 +60,10 @@ _MODIFIERS: dict[str, Callable[[float], float]] = {
 """Modifiers of ``field_value_factor``, for numbers of 0 and more."""
 
 _FIX = "set boosts in the relevance file of the index: half_life for dates, near or saturation for numbers"
+
+
+_KEPT: WeakKeyDictionary[Searcher, dict[str, tuple[float, float]]] = WeakKeyDictionary()
+"""Mean and largest value of attributes of open indexes, which take time to compute."""
 
 
 class Functions(NamedTuple):
@@ -270,11 +275,9 @@ def _of_value(attribute: str, value: object, weight: float, searcher: Searcher) 
     missing = given.get("missing", 0)
     if not is_finite_number(missing):
         raise ServiceError("missing of field_value_factor is a number", facts=[("given", shown(missing))])
-    function, values = _MODIFIERS[modifier], searcher.search(Search()).statistics(attribute)
-    most = float(values.most or 0)
+    function, (mean, most) = _MODIFIERS[modifier], _mean_and_most(attribute, searcher)
     if most <= 0:
         return _Function(weight * function(0), weight * function(0))
-    mean = float(values.total) / values.values
     if not 0 < mean < most:
         mean = most / 2
     low, high, middle = (function(factor * each) for each in (0, most, mean))
@@ -288,6 +291,15 @@ def _of_value(attribute: str, value: object, weight: float, searcher: Searcher) 
         notes.append(f"documents without a value of {attribute} count as 0, and missing changes nothing")
     shape = {"attribute": attribute, "saturation": saturation}
     return _Function(weight * low, weight * high, shape, most / (most + saturation), notes=tuple(notes))
+
+
+def _mean_and_most(attribute: str, searcher: Searcher) -> tuple[float, float]:
+    """Return the mean and the largest value of an attribute; 0 without values."""
+    kept = _KEPT.setdefault(searcher, {})
+    if attribute not in kept:
+        values = searcher.search(Search()).statistics(attribute)
+        kept[attribute] = (float(values.total or 0) / max(values.values, 1), float(values.most or 0))
+    return kept[attribute]
 
 
 def _decay(kind: str, attribute: str, value: object, searcher: Searcher) -> tuple[dict[str, Any], list[str]]:

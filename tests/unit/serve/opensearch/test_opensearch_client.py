@@ -285,6 +285,24 @@ def test_the_client_reports_that_all_texts_are_searched(client: Any) -> None:
     assert found["hits"]["hits"] == whole["hits"]["hits"]
 
 
+def test_a_shop_multiplies_scores(client: Any) -> None:
+    query = {
+        "function_score": {
+            "query": {"multi_match": {"query": "tea", "fields": ["title", "text"]}},
+            "functions": [
+                {"filter": {"term": {"kind": "black"}}, "weight": 2},
+                {"field_value_factor": {"field": "price", "modifier": "log1p", "missing": 1}},
+            ],
+        }
+    }
+    with pytest.warns(
+        opensearchpy.OpenSearchWarning, match=r"do not multiply it; .* boosts = \[\{attribute = 'kind'"
+    ):
+        found = _ids(client.search(index="shop", body={"query": query}))
+    assert set(found) == {"assam", "pot", "sencha", "genmaicha"}
+    assert found.index("assam") < found.index("sencha")  # log(8) * 2 > log(13), with nearly equal scores
+
+
 def test_a_key_for_searches_allows_no_changes(port: int, keys: tuple[Path, str, str]) -> None:
     reader = _client(port, keys[1])
     assert reader.count(index="shop")["count"] >= 1

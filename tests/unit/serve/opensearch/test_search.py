@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -693,6 +694,17 @@ def test_a_function_that_multiplies_passes_the_best_document_as_in_opensearch(tm
             function = {"filter": {"term": {"tag": "b"}}, "weight": weight}
             query = {"function_score": {"query": {"match": {"text": "tea"}}, "functions": [function]}}
             assert ids(search(client, query, index="i"))[0] == first
+
+
+def test_the_mean_is_that_of_the_changed_index(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "shop.tw")
+    query = {"function_score": {"query": {"match": {"text": "tea"}}, **LOG1P}}
+    with served([str(tmp_path / "shop.tw")]) as client:
+        for numbers in ("14.6 and 40", "14.6 and 40", "25.5 and 80"):  # (12 + 7 + 9 + 40 + 5 + 80) / 6 = 25.5
+            if numbers.endswith("80"):
+                client.put("/shop/_doc/can", json={"text": "can", "price": 80}, params={"refresh": "true"})
+            warning = client.post("/shop/_search", json={"query": query}).headers["warning"]
+            assert f"with the same value at 0, {numbers}. A relevance file" in warning
 
 
 def test_functions_without_a_text_have_the_order_of_their_values(client: TestClient) -> None:
