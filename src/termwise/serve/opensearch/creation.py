@@ -24,15 +24,6 @@ WITH_ANALYZER = MODELS[:4]
 MOST_FIELDS = 1000
 """Fields of a mapping, as in OpenSearch."""
 
-ANALYZER = MODELS[:4]
-"""Those that take an analyzer."""
-
-MOST_FIELDS = 1000
-"""Fields of a mapping, as in OpenSearch."""
-
-LONGEST_NAME = 255
-"""Largest number of characters of the name of a field."""
-
 ANALYZER = "analysis.analyzer.default.type"
 
 WITHOUT_EFFECT = ("number_of_shards", "number_of_replicas", "refresh_interval", "auto_expand_replicas")

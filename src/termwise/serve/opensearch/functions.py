@@ -244,9 +244,10 @@ def _function(given: dict[str, Any], searcher: Searcher) -> _Function:
         return _Function(weight, weight)
     clause, body = single(given["filter"], "filter of a function")
     if clause in ("term", "terms"):
-        name, value = single(body, clause)
-        value = value.get("value") if isinstance(value, dict) and clause == "term" else value
-        attribute, values = fields.attribute(name, clause), several(value)
+        name, given_value = single(body, clause)
+        if clause == "term" and isinstance(given_value, dict):
+            given_value = given_value.get("value")
+        attribute, values = fields.attribute(name, clause), several(given_value)
         if values and fields.schema[attribute] in ("keyword", "keywords", "boolean"):
             return _Function(0.0, weight, {"attribute": attribute, "values": list(values)}, is_filter=True)
     raise UnsupportedError.of(
@@ -316,8 +317,9 @@ def _decay(kind: str, attribute: str, value: object, searcher: Searcher) -> tupl
     notes = [] if kind == "exp" else [f"{kind} is an exponential decay with the same half"]
     column = searcher.schema[attribute]
     if column in ("integer", "float"):
-        origin, scale, offset = given.get("origin"), given.get("scale"), given.get("offset", 0)
-        if not all(map(is_finite_number, (origin, scale, offset))) or scale <= 0 or offset < 0:
+        origin, scale, offset = given.get("origin"), given.get("scale", 0), given.get("offset", 0)
+        is_number = is_finite_number(origin) and is_finite_number(scale) and is_finite_number(offset)
+        if not is_number or scale <= 0 or offset < 0:
             raise ServiceError(
                 f"{kind} of a number has numbers as origin, scale and offset",
                 facts=[("attribute", attribute)],
