@@ -22,10 +22,21 @@ from termwise.errors import ParameterError
 from termwise.export.language_steps import LANGUAGES, SNOWBALL_LANGUAGES, language_steps, snowball_steps
 from termwise.export.stem_rules import ENGLISH, PORTER
 from termwise.text import Analyzer
-from termwise.text.characters import character_table
-from termwise.text.cjk import HALF_VOICED, HANGUL, IGNORED, VOICED, cjk_character, one_width, with_narrow
+from termwise.text.characters import INVISIBLE, character_table
+from termwise.text.cjk import (
+    HANGUL,
+    IGNORED,
+    LEADING,
+    SYLLABLES,
+    TRAILING,
+    VOICED,
+    VOWELS,
+    cjk_character,
+    ignored_characters,
+    one_width,
+)
 from termwise.text.cleaned_analyzer import CleanedAnalyzer
-from termwise.text.code_words import IDENTIFIER, PART, code_kinds
+from termwise.text.code_words import IDENTIFIER, PART
 from termwise.text.folding import ACCENTS, FOLDED_LETTERS, NOT_NORMALISED
 from termwise.text.standard_words import standard_rules
 from termwise.text.stop_lists import stop_list
@@ -36,7 +47,6 @@ from termwise.text.wordpiece import WordPieceAnalyzer
 from termwise.text.words_with_parts import (
     COMPOUND,
     DECIMAL_COMMA,
-    INVISIBLE,
     JOINT,
     NUMBER_FIRST,
     OTHER,
@@ -59,6 +69,9 @@ _NOT_ALONE = {ord("|"), *range(0xD800, 0xE000)}
 _SET = re.compile(r"\[((?:\\x[0-9a-f]{2})+)\]|<(\d+(?:,\d+)*)>")
 _EXTRA = 64
 """Factor of further properties, above the numbers of the classes in `character_table`."""
+
+_VISIBLE = {"first": [[0, f"[{INVISIBLE}]+", ""]]}
+"""Step that removes characters that are not seen."""
 
 Numbers = npt.NDArray[np.int64]
 
@@ -134,6 +147,8 @@ def _whitespace() -> dict[str, Any]:
 def _unicode_words() -> dict[str, Any]:
     classes = character_table().classes.astype(np.int64)
     classes[ord("’")] = classes[ord("'")]
+    for first, last in re.findall("(.)(?:-(.))?", INVISIBLE):
+        classes[ord(first) : ord(last or first) + 1] = classes[0x301]
     return _over_classes(classes, {"word": unicode_word().pattern})
 
 
@@ -169,26 +184,16 @@ def _cjk_words() -> dict[str, Any]:
     """Return the description of `CjkWords`: the classes of standard words, by further properties of characters."""
     classes = character_table().classes.astype(np.int64)
     extra = np.zeros_like(classes)
-    for first, last in re.findall("(.)-(.)", HANGUL):
-        extra[ord(first) : ord(last) + 1] = 1
-    for number, characters in (
-        (2, set(with_narrow(VOICED)) - set(with_narrow(HALF_VOICED))),
-        (3, set(with_narrow(HALF_VOICED))),
-        (4, "\uff9e"),
-        (5, "\uff9f"),
-    ):
-        for character in characters:
-            extra[ord(character)] = number
+    for number, characters in enumerate((HANGUL, LEADING, VOWELS, TRAILING, SYLLABLES), start=1):
+        for first, last in re.findall("(.)-(.)", characters):
+            extra[ord(first) : ord(last) + 1] = number
     classes += extra * _EXTRA
-    hangul, ignored = _with_extra(classes, 1), _with_properties(classes, IGNORED)
-    voiced, half_voiced = _with_extra(classes, 2, 3), _with_extra(classes, 3)
+    hangul, ignored = _with_extra(classes, 1, 2, 3, 4, 5), _with_properties(classes, IGNORED)
+    leading, vowels, trailing, syllables = (_set(_with_extra(classes, number)) for number in (2, 3, 4, 5))
     patterns = {
         **_standard_patterns(),
         "cjk": f"(?:{cjk_character().pattern}|{_set(hangul)}{_set(hangul | ignored)}*)",
-        "unit": (
-            f"{_set(voiced)}{_set(_with_extra(classes, 4))}"
-            f"|{_set(half_voiced)}{_set(_with_extra(classes, 5))}|."
-        ),
+        "unit": (f"(?:{leading}{vowels}{trailing}?|{syllables}{trailing}|.){ignored_characters().pattern}*"),
     }
     return _over_classes(classes, patterns)
 
@@ -264,30 +269,23 @@ def _ranges(values: Numbers) -> list[int]:
 
 @cache
 def _code_words() -> dict[str, Any]:
-    """Return the description of `CodeWords`, whose expressions are over kinds of characters: capital, letter, mark."""
-    table = character_table()
-    letters = " aA0M_"
-    of_class = np.array([letters.index(kind) for kind in code_kinds()])
-    values = of_class[table.classes]
-    points = np.arange(len(values))
-    values[(values == letters.index("a")) & (table.lower != points)] = letters.index("A")
-    return {
-        "classes": {"letters": letters, "ranges": _ranges(values)},
-        "patterns": {"word": IDENTIFIER.pattern, "part": PART.pattern},
-    }
+    """Return the description of `CodeWords`, whose expressions are over kinds of characters."""
+    return {**_kinds_of_characters(), "patterns": {"word": IDENTIFIER.pattern, "part": PART.pattern}}
 
 
 @cache
 def _words_with_parts() -> dict[str, Any]:
     """Return the description of `WordsWithParts`, whose expressions are over kinds of characters."""
+    return {**_kinds_of_characters(), "patterns": {"word": COMPOUND.pattern, "part": COMPOUND_PART.pattern}}
+
+
+def _kinds_of_characters() -> dict[str, Any]:
+    """Return the kinds of all characters as classes."""
     kinds = kinds_of_characters()
     codes = sorted(np.unique(kinds).tolist(), key=lambda code: (code != ord(OTHER), code))
     places = np.zeros(256, dtype=np.int64)
     places[codes] = np.arange(len(codes))
-    return {
-        "classes": {"letters": "".join(map(chr, codes)), "ranges": _ranges(places[kinds])},
-        "patterns": {"word": COMPOUND.pattern, "part": COMPOUND_PART.pattern},
-    }
+    return {"classes": {"letters": "".join(map(chr, codes)), "ranges": _ranges(places[kinds])}}
 
 
 _TOKENIZERS = {
@@ -344,9 +342,11 @@ def _step(analyzer: Analyzer, name: str, snowball: bool) -> list[dict[str, Any]]
             {"first": [[0, each.pattern, to]]} for each, to in ((DECIMAL_COMMA, "."), (JOINT, ""))
         )
         return [decimal_points, joints, {"unless": NUMBER_FIRST, "steps": [without_points]}]
+    if name == "composed":
+        return [_VISIBLE, {"unless": NOT_NORMALISED, "steps": [{"normalize": "NFC"}]}]
     if name == "folded":
         return [
-            {"first": [[0, f"[{INVISIBLE}]+", ""]]},
+            _VISIBLE,
             {"unless": NOT_NORMALISED, "steps": [{"normalize": "NFKD"}]},
             {"first": [[0, ACCENTS.pattern, ""]]},
             {"replace": FOLDED_LETTERS},

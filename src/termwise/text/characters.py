@@ -25,6 +25,12 @@ from termwise.fast_dataclass import dataclass
 UNICODE_VERSION = "17.0.0"
 """Version of all character tables of this package."""
 
+INVISIBLE = (
+    "\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
+    "\uffa0\ufff0-\ufff8"
+)
+"""Characters that are not seen, such as soft hyphens and joiners, for a class of a regular expression."""
+
 _CODE_POINTS = 0x110000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SINGLED_OUT = {

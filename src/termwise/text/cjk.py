@@ -34,7 +34,8 @@ class CjkWords(WordTokenizer):
 
     The words are `StandardWords`. Han and Hiragana characters and words of Katakana or Hangul alone are split into
     characters, and neighbours form pairs, as in Lucene's CJKBigramFilter [1]_. A character without a neighbour is a
-    word. A Katakana character of half width and its sound mark are one character.
+    word. Unlike in Lucene, marks and characters that are not seen belong to the character before them, and the
+    decomposed letters of a Hangul syllable are one character, so texts in all normal forms have the same pairs.
 
     References
     ----------
@@ -89,9 +90,20 @@ def cjk_runs(
         elif end - start == 1:
             run.append((start, end))
         else:
-            run += [unit.span() for unit in _UNIT.finditer(text, start, end)]
+            run += _units(text, classes, start, end)
     if run:
         yield True, run
+
+
+def _units(text: str, classes: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return the ranges of the characters of a word, each with the marks that follow it."""
+    ignored, units = ignored_characters(), []
+    for unit in _UNIT.finditer(text, start, end):
+        if units and ignored.match(classes, unit.start()):
+            units[-1] = units[-1][0], unit.end()
+        else:
+            units.append(unit.span())
+    return units
 
 
 def _pairs(run: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -101,12 +113,18 @@ def _pairs(run: list[tuple[int, int]]) -> list[tuple[int, int]]:
 @cache
 def cjk_character() -> re.Pattern[str]:
     """Compile a Han or Hiragana character, or a word of Katakana, over character classes."""
+    ignored = ignored_characters().pattern
+    return re.compile(f"[{_classes('Han', 'Hiragana')}]{ignored}*|(?:[{_classes('Katakana')}]{ignored}*)+")
 
-    def has(*names: str) -> str:
-        return character_table().where(lambda _, properties: not properties.isdisjoint(names))
 
-    ignored = has(*IGNORED)
-    return re.compile(f"[{has('Han', 'Hiragana')}][{ignored}]*|(?:[{has('Katakana')}][{ignored}]*)+")
+@cache
+def ignored_characters() -> re.Pattern[str]:
+    """Compile a character that belongs to the one before it, over character classes."""
+    return re.compile(f"[{_classes(*IGNORED)}]")
+
+
+def _classes(*names: str) -> str:
+    return character_table().where(lambda _, properties: not properties.isdisjoint(names))
 
 
 def _is_hangul(text: str, classes: str, start: int, end: int) -> bool:
@@ -132,16 +150,9 @@ def _composed(pair: re.Match[str]) -> str:
 _WIDTHS = {**_HALF_WIDTH, **{0xFF01 + number: chr(0x21 + number) for number in range(94)}}
 _SOUND_MARK = re.compile(f"([{VOICED}])([\uff9e\uff9f])")
 _LONE_MARKS = {0xFF9E: "\u3099", 0xFF9F: "\u309a"}
-_NARROW = {kana: chr(code) for code, kana in _HALF_WIDTH.items()}
 
+LEADING, VOWELS, TRAILING, SYLLABLES = "\u1100-\u1112", "\u1161-\u1175", "\u11a8-\u11c2", "\uac00-\ud7a3"
+"""Letters of Hangul that form syllables, and syllables."""
 
-def with_narrow(kana: str) -> str:
-    """Append the Katakana of half width to those of full width."""
-    return kana + "".join(_NARROW.get(char, "") for char in kana)
-
-
-_UNIT = re.compile(
-    f"[{with_narrow(VOICED)}]\uff9e|[{with_narrow(HALF_VOICED)}]\uff9f|.",
-    re.DOTALL,
-)
-"""Pattern of one character, together with a half-width sound mark that follows it."""
+_UNIT = re.compile(f"[{LEADING}][{VOWELS}][{TRAILING}]?|[{SYLLABLES}][{TRAILING}]|.", re.DOTALL)
+"""Pattern of one character, or of the letters of a Hangul syllable."""

@@ -1,4 +1,4 @@
-"""Letters without accents, and words without the characters that join their parts: steps of `WordsWithParts`.
+"""Normal forms of words: composed letters, letters without accents, compounds without what joins their parts.
 
 References
 ----------
@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 
-from termwise.text.words_with_parts import DECIMAL_COMMA, INVISIBLE, JOINT, NUMBER_FIRST
+from termwise.text.characters import INVISIBLE
+from termwise.text.words_with_parts import DECIMAL_COMMA, JOINT, NUMBER_FIRST
 
 ACCENTS = re.compile("(?<=[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u0370-\u03ff\u1f00-\u1fff])[\u0300-\u036f]+")
 """Accents on Latin and Greek letters, decomposed."""
@@ -36,6 +38,23 @@ _FOLDED = str.maketrans(FOLDED_LETTERS)
 _INVISIBLE = re.compile(f"[{INVISIBLE}]+")
 _NUMBER_FIRST = re.compile(NUMBER_FIRST)
 _NOT_NORMALISED = re.compile(NOT_NORMALISED)
+
+
+def composed(word: str) -> str:
+    r"""Write a word in the normal form NFC [1]_, in which *é* is one character, without characters that are not seen.
+
+    Such characters are soft hyphens, joiners and variation selectors, see `INVISIBLE`. Words with characters beyond the
+    Basic Multilingual Plane, or with letters that some versions of Python do not know, are not normalised.
+
+    Examples
+    --------
+    >>> [composed(word) for word in ("cafe\u0301", "Schlaf\u00adsack", "\u1112\u1161\u11ab", "file")]
+    ['café', 'Schlafsack', '한', 'file']
+    """
+    if word.isascii():
+        return word
+    word = _INVISIBLE.sub("", word)
+    return word if _NOT_NORMALISED.search(word) else unicodedata.normalize("NFC", word)
 
 
 def joined(word: str) -> str:
@@ -83,7 +102,25 @@ def folded_except(letters: str, word: str) -> str:
     """
     if word.isascii():
         return word
-    if _NOT_NORMALISED.search(word) is None:
-        word = unicodedata.normalize("NFC", word)
-    kept_or_others = f"([{letters}])[\u0300-\u036f]*|[^{letters}]+"
-    return re.sub(kept_or_others, lambda found: found[1] or folded(found[0]), word)
+    kept, held = _held(letters)
+    return folded(kept.sub("", composed(word)).translate(held)).translate(
+        {own: char for char, own in held.items()}
+    )
+
+
+@cache
+def _held(letters: str) -> tuple[re.Pattern[str], dict[int, int]]:
+    """Return a pattern of accents on kept letters, and for each letter a noncharacter, which no word has."""
+    return re.compile(kept_accents(letters)), {
+        ord(char): ord(own) for char, own in held_letters(letters).items()
+    }
+
+
+def kept_accents(letters: str) -> str:
+    """Return a pattern of further accents on letters that are kept."""
+    return f"(?<=[{letters}])[\u0300-\u036f]+"
+
+
+def held_letters(letters: str) -> dict[str, str]:
+    """Return for each of some letters a noncharacter, which no word has and folding does not change."""
+    return {char: chr(0xFDD0 + number) for number, char in enumerate(letters)}

@@ -19,13 +19,15 @@ References
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from types import MappingProxyType
 from typing import ClassVar
 
 from termwise.fast_dataclass import dataclass
-from termwise.text.characters import lower_case
+from termwise.text.characters import INVISIBLE, lower_case
+from termwise.text.folding import composed
 from termwise.text.stop_lists import stop_list
 from termwise.text.token_filters import SIMPLEMMA, checked_simplemma
 from termwise.text.tokenizer import WordTokenizer
@@ -37,6 +39,9 @@ SHORTEST_COMPOUND, LONGEST_COMPOUND = 7, 40
 
 SHORTEST_PART = 4
 """Shortest part, beside listed words of three letters."""
+
+_LETTER = re.compile(f"[^{INVISIBLE}\u0300-\u036f][\u0300-\u036f]*")
+"""A letter with its accents, decomposed or not."""
 
 Ranges = tuple[tuple[int, int], ...]
 """Half-open ranges of the parts of a word, without the letters that link them."""
@@ -151,10 +156,12 @@ def _parts_of(language: str) -> WordCache[Ranges]:
 
 def _parts(language: str, word: str) -> Ranges:
     """Return the ranges of the parts of a word, each followed by those of its own parts; empty if it is no compound."""
-    lower = lower_case(word)
-    if not (len(lower) == len(word) <= LONGEST_COMPOUND and word.isalpha()):
+    plain, letters = composed(word), [letter.span() for letter in _LETTER.finditer(word)]
+    lower = lower_case(plain)
+    if not (len(lower) == len(letters) <= LONGEST_COMPOUND and plain.isalpha()):
         return ()
-    return tuple(_split(_Dictionary(language), lower, 0))
+    parts = _split(_Dictionary(language), lower, 0)
+    return tuple((letters[first][0], letters[last - 1][1]) for first, last in parts)
 
 
 def _split(dictionary: _Dictionary, word: str, place: int) -> Iterator[tuple[int, int]]:

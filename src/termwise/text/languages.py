@@ -5,6 +5,8 @@ analyzer. The stemmer is that of Lucene's analyzer: a light stemmer where it has
 
 - the Snowball stemmers are those of version 3.1; Lucene's are older;
 - Greek and Indonesian words are stemmed by Snowball, and by stemmers with other rules in Lucene;
+- words are composed first, see `termwise.text.folding.composed`: decomposed letters and characters that are not seen,
+  such as soft hyphens, make no other words;
 - a word stays if a stemmer leaves nothing of it; Lucene makes it an empty token;
 - Lucene stems Polish with a table. It has no analyzer for Esperanto, Sesotho and Yiddish; they have no stop words here.
 
@@ -146,4 +148,5 @@ LANGUAGES: Mapping[str, tuple[WordStep, ...]] = MappingProxyType(
         "yiddish": (LOWER_CASE, snowball("yiddish")),
     }
 )
-"""Steps of the analyzer of each language, by its name. The words are `StandardWords`; in Persian, `PersianWords`."""
+"""Steps of the analyzer of each language, for words that are composed. The words are `StandardWords`; in Persian,
+`PersianWords`."""

@@ -12,7 +12,7 @@ from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatch
 from termwise.fixes import Fix
 from termwise.text.analyzer import Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
-from termwise.text.folding import KEPT_LETTERS, folded, folded_except, joined
+from termwise.text.folding import KEPT_LETTERS, composed, folded, folded_except, joined
 from termwise.text.standard_words import StandardWords
 from termwise.text.token_filters import (
     ENGLISH_CLITICS,
@@ -37,24 +37,36 @@ BY_ATTRIBUTE = "by-attribute"
 """Beginning of the names of analyzers by an attribute, and their name in specifications."""
 
 _STOP = stop_words("lucene-english")
+_COMPOSED = WordStep("composed", composed)
 _FOLDED, _JOINED = WordStep("folded", folded), WordStep("joined", joined)
 _LONG_STOP = stop_words("nltk-english")
 
 _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyType(
     {
-        "english": (UnicodeWords(), (STRAIGHT_APOSTROPHES, LOWER_CASE, _STOP, snowball("english"))),
+        "english": (
+            UnicodeWords(),
+            (_COMPOSED, STRAIGHT_APOSTROPHES, LOWER_CASE, _STOP, snowball("english")),
+        ),
         "english-parts": (
             WordsWithParts(),
             (_FOLDED, _JOINED, LOWER_CASE, _STOP, unless_number(snowball("english"))),
         ),
-        "standard": (StandardWords(), (LOWER_CASE,)),
+        "standard": (StandardWords(), (_COMPOSED, LOWER_CASE)),
         "whitespace": (WhitespaceWords(), ()),
         "sa": (StandardWords(), (LOWER_CASE,)),
         "stm1": (WhitespaceWords(), (LOWER_CASE, PORTER)),
         "stm2": (StandardWords(), (LOWER_CASE, PORTER)),
         "lemmas-simple": (
             StandardWords(),
-            (STRAIGHT_APOSTROPHES, LOWER_CASE, _LONG_STOP, ENGLISH_CLITICS, SIMPLE_LEMMA, _LONG_STOP),
+            (
+                _COMPOSED,
+                STRAIGHT_APOSTROPHES,
+                LOWER_CASE,
+                _LONG_STOP,
+                ENGLISH_CLITICS,
+                SIMPLE_LEMMA,
+                _LONG_STOP,
+            ),
         ),
     }
 )
@@ -80,10 +92,13 @@ def _all_words() -> Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]]:
 
     return {
         **_WORDS,
-        "code": (CodeWords(), (LOWER_CASE,)),
-        "cjk": (CjkWords(), (WordStep("one-width", one_width), LOWER_CASE, stop_words("lucene-cjk"))),
+        "code": (CodeWords(), (_COMPOSED, LOWER_CASE)),
+        "cjk": (
+            CjkWords(),
+            (_COMPOSED, WordStep("one-width", one_width), LOWER_CASE, stop_words("lucene-cjk")),
+        ),
         **{
-            name: (PersianWords() if name == "persian" else StandardWords(), steps)
+            name: (PersianWords() if name == "persian" else StandardWords(), (_COMPOSED, *steps))
             for name, steps in LANGUAGES.items()
         },
         **{
@@ -140,17 +155,17 @@ def make_analyzer(name: str) -> Analyzer:
     ----------
     name : str
         ``english``
-            Unicode words, lower case, 33 stop words, Snowball English stems.
+            Unicode words, composed, lower case, 33 stop words, Snowball English stems.
         ``english-parts``
             As ``english``, with accents folded, and with compounds such as ``AB-1200/X``, ``getUserById``, ``T-shirt``
             and ``5 GHz`` both joined and in parts; see `WordsWithParts`. The default of an index.
         ``standard``
-            Word boundaries as in Lucene's StandardTokenizer (UAX #29), lower case.
+            Word boundaries as in Lucene's StandardTokenizer (UAX #29), composed, lower case.
         ``whitespace``
             Text between white space, unchanged.
         ``german``, ``french``, ``spanish`` and 30 other languages
-            Words as in ``standard``, lower case, stop words and stems of the language, as in Lucene's analyzer of the
-            same language; see `termwise.text.languages`.
+            Words as in ``standard``, composed, lower case, stop words and stems of the language, as in Lucene's
+            analyzer of the same language; see `termwise.text.languages`.
         ``german-parts``, ``dutch-parts``, ``swedish-parts``, ``norwegian-parts``, ``danish-parts``
             As the analyzer of the language, with compounds such as *Winterjacke* also in their parts, and those of
             `WordsWithParts`; see `termwise.text.language_compounds`. Accents are folded, except those of letters of the
@@ -181,6 +196,10 @@ def make_analyzer(name: str) -> Analyzer:
             Analyzers of the query-by-example experiments [1]_: the Elasticsearch standard analyzer; white space,
             lower case and Porter stems; standard tokenizer, lower case and Porter stems; the pieces of BERT and of
             SciBERT (whose vocabulary does not ship with the package).
+
+        Composed words are in the normal form NFC, without characters that are not seen, such as soft hyphens:
+        decomposed letters make no other words. So do all analyzers in the list above that do not fold accents, except
+        ``whitespace``, ``lemmas`` and those of word pieces.
 
         A word analyzer can have further steps, in order: ``standard+stop+porter``, ``whitespace+lower``. Steps are
         ``lower``, ``stop`` (the 33 words), ``porter`` and ``snowball``.

@@ -1,7 +1,8 @@
 """Chinese and Japanese words of dictionaries: jieba and MeCab.
 
 Runs of Chinese or Japanese characters are split into words, and other text as `StandardWords`. All words are in lower
-case and of one width. Runs longer than 1,000 characters are split there.
+case, of one width, and composed (see `termwise.text.folding.composed`). Runs longer than 1,000 characters are split
+there.
 
 References
 ----------
@@ -23,6 +24,7 @@ from typing import Any
 from termwise.errors import MissingExtraError
 from termwise.text.characters import lower_case
 from termwise.text.cjk import cjk_runs, one_width
+from termwise.text.folding import composed
 from termwise.text.standard_words import StandardWords
 
 _LONGEST = 1000
@@ -42,11 +44,16 @@ class _Segmenter(ABC):
         for is_run, characters in cjk_runs(text, StandardWords().spans(text), hangul=False):
             begin, end = characters[0][0], characters[-1][1]
             if not is_run:
-                yield begin, end, lower_case(one_width(text[begin:end]))
+                yield begin, end, lower_case(one_width(composed(text[begin:end])))
                 continue
-            for start in range(begin, end, _LONGEST):
-                for first, last, form in self._segmented(text[start : min(start + _LONGEST, end)]):
-                    yield start + first, start + last, lower_case(one_width(form))
+            run, places = _composed_run(text, characters)
+            for start in range(0, len(run), _LONGEST):
+                for first, last, form in self._segmented(run[start : start + _LONGEST]):
+                    yield (
+                        characters[places[start + first]][0],
+                        characters[places[start + last - 1]][1],
+                        lower_case(one_width(form)),
+                    )
 
     def fixes(self, options: Mapping[str, object]) -> Sequence[str]:
         return ["install the version it was made with", "build the index again"]
@@ -54,6 +61,12 @@ class _Segmenter(ABC):
     @abstractmethod
     def _segmented(self, run: str) -> Iterator[tuple[int, int, str]]:
         """Yield start, end and form of each word of a run, in the order of their starts."""
+
+
+def _composed_run(text: str, characters: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
+    """Return the characters of a run in one normal form, and the number of the character of each place in it."""
+    forms = [composed(text[start:end]) for start, end in characters]
+    return "".join(forms), [number for number, form in enumerate(forms) for _ in form]
 
 
 class ChineseWords(_Segmenter):

@@ -8,9 +8,10 @@ from functools import cache
 from typing import ClassVar
 
 from termwise.fast_dataclass import dataclass
-from termwise.text.characters import character_table, classify
+from termwise.text.characters import INVISIBLE, character_table, classify
 
 NOT_SPACE = re.compile("[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
 _ASCII_WORD = re.compile("[A-Za-z0-9]+(?:(?<=[A-Za-z])'[A-Za-z][A-Za-z0-9]*)*")
 
 
@@ -61,8 +62,9 @@ class UnicodeWords(WordTokenizer):
     """Maximal runs of letters, marks and numbers that do not begin with a mark.
 
     An apostrophe (' or ’) between two letters belongs to the word, also if marks follow the first letter, so that a
-    stemmer gets ``world's``. All other punctuation, including the underscore, separates words. Letters, marks and
-    numbers are the general categories L, M and N of Unicode 17.0.0 in every version of Python.
+    stemmer gets ``world's``. Characters that are not seen, such as soft hyphens, count as marks. All other punctuation,
+    including the underscore, separates words. Letters, marks and numbers are the general categories L, M and N of
+    Unicode 17.0.0 in every version of Python.
 
     Examples
     --------
@@ -76,11 +78,15 @@ class UnicodeWords(WordTokenizer):
         """Return the half-open character ranges of all words."""
         if text.isascii():
             return [match.span() for match in _ASCII_WORD.finditer(text)]
-        return [match.span() for match in unicode_word().finditer(classify(text.replace("’", "'")))]
+        return [match.span() for match in unicode_word().finditer(_classes(text))]
 
     def words(self, text: str) -> list[str]:
         """Return all words."""
         return _ASCII_WORD.findall(text) if text.isascii() else super().words(text)
+
+
+def _classes(text: str) -> str:
+    return classify(_INVISIBLE.sub("\u0301", text.replace("’", "'")))
 
 
 @cache

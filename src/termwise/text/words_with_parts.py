@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from itertools import chain
 from string import ascii_letters, digits
@@ -11,18 +12,12 @@ from typing import ClassVar
 import numpy as np
 
 from termwise.fast_dataclass import dataclass
-from termwise.text.characters import character_table, code_points
+from termwise.text.characters import INVISIBLE, character_table, code_points
 from termwise.text.tokenizer import WordTokenizer
 from termwise.text.word_cache import WordCache
 
 LONGEST_JOINED = 64
 """Longest compound in characters that is a token as a whole."""
-
-INVISIBLE = (
-    "\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
-    "\uffa0\ufff0-\ufff8"
-)
-"""Characters that are not seen, such as soft hyphens and joiners, for a class of a regular expression."""
 
 SKIPPED, MARK, SMALL, CAPITAL, OTHER = "\x7f", "\x1f", "é", "É", "!"
 """Kinds of characters beyond ASCII: not seen, mark, small or other letter, capital, anything else."""
@@ -66,6 +61,10 @@ NUMBER_FIRST = "^[0-9]"
 """Words with this pattern keep points in numbers in their joined form."""
 
 
+_MARKS = re.compile(f"(?:{SKIPPED}*{MARK})*")
+"""Marks after a letter, over the kinds of characters."""
+
+
 @dataclass(frozen=True)
 class WordsWithParts(WordTokenizer):
     """Words, and compounds in both forms: joined and in parts.
@@ -100,23 +99,25 @@ class WordsWithParts(WordTokenizer):
         """Return the half-open character ranges of all words and parts, in the order of their starts."""
         if text.isascii():
             return _spans(text)
-        kinds = kinds_of_characters()[code_points(text)].tobytes().decode("latin-1")
-        if SKIPPED not in kinds and MARK not in kinds:
-            return _spans(kinds)
-        places = [place for place, kind in enumerate(kinds) if kind not in (SKIPPED, MARK)]
-        found = []
-        for start, end in _spans(kinds.replace(SKIPPED, "").replace(MARK, "")):
-            last = places[end - 1] + 1
-            while kinds[last : last + 1] == MARK:
-                last += 1
-            found.append((places[start], last))
-        return found
+        return spans_beside_marks(kinds_of_text(text), _spans)
 
     def words(self, text: str) -> list[str]:
         """Return all words and parts as they are written."""
         if not text.isascii():
             return super().words(text)
         return list(chain.from_iterable(map(_WORDS.__getitem__, COMPOUND.findall(text))))
+
+
+def spans_beside_marks(kinds: str, spans: Callable[[str], list[tuple[int, int]]]) -> list[tuple[int, int]]:
+    """Return the ranges that `spans` finds without the kinds `SKIPPED` and `MARK`; each ends after its last marks."""
+    if SKIPPED not in kinds and MARK not in kinds:
+        return spans(kinds)
+    places = [place for place, kind in enumerate(kinds) if kind not in (SKIPPED, MARK)]
+    found = []
+    for start, end in spans(kinds.replace(SKIPPED, "").replace(MARK, "")):
+        marks = _MARKS.match(kinds, places[end - 1] + 1)
+        found.append((places[start], len(kinds) if marks is None else marks.end()))
+    return found
 
 
 def _spans(kinds: str) -> list[tuple[int, int]]:
@@ -139,6 +140,11 @@ def _words(compound: str) -> tuple[str, ...]:
 
 
 _PARTS, _WORDS = WordCache(_parts), WordCache(_words)
+
+
+def kinds_of_text(text: str) -> str:
+    """Replace each character by its kind."""
+    return kinds_of_characters()[code_points(text)].tobytes().decode("latin-1")
 
 
 @cache

@@ -20,6 +20,7 @@ from termwise.text import CodeWords, make_analyzer
         ("größeÄndern НовыйФайл", "größeÄndern größe Ändern НовыйФайл Новый Файл"),
         ("ИМЯфайла", "ИМЯфайла ИМ Яфайла"),
         ("名前 ___ 🍕", "名前"),
+        ("E\u0301cole HT\u00adTPGet", "E\u0301cole HT\u00adTPGet HT\u00adTP Get"),
         ("x\u0301yZ", "x\u0301yZ x\u0301y Z"),
     ],
 )

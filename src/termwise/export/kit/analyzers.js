@@ -160,23 +160,18 @@ function fitting(chars, start) {
   return place - start;
 }
 
-/** Identifiers, each followed by its parts if it has several. A mark is of the kind of the character before it. */
+/** Identifiers, each followed by its parts if it has several. */
 function codeWords(chars, classes, { word, part }) {
-  const kinds = classes
-    .replace(/([Aa])(M+)/g, (_, letter, marks) => letter + "a".repeat(marks.length))
-    .replace(/0M+/g, (numbers) => "0".repeat(numbers.length))
-    .replace(/M/g, " ");
-  const found = [];
-  for (const [start, end] of spans(word, kinds)) {
-    const parts = spans(part, kinds.slice(start, end)).map(([first, last]) => [start + first, start + last]);
-    if (parts.length !== 1 || parts[0][0] !== start || parts[0][1] !== end) found.push([start, end]);
-    found.push(...parts);
-  }
-  return found;
+  return besideMarks(classes, word, part, (parts, size) => parts.length !== 1 || parts[0][1] - parts[0][0] !== size);
 }
 
 /** Words, and compounds of at most 64 characters, each followed by its parts. */
 function wordsWithParts(chars, classes, { word, part }) {
+  return besideMarks(classes, word, part, (parts, size) => parts.length > 1 && size <= 64);
+}
+
+/** Words for which `isWord` of their parts and size is true, each followed by its parts, without marks inside words. */
+function besideMarks(classes, word, part, isWord) {
   const places = [];
   let kinds = "";
   for (let place = 0; place < classes.length; place++) {
@@ -187,13 +182,12 @@ function wordsWithParts(chars, classes, { word, part }) {
   const found = [];
   for (const [start, end] of spans(word, kinds)) {
     const parts = spans(part, kinds.slice(start, end));
-    if (parts.length > 1 && end - start <= 64) found.push([start, end]);
+    if (isWord(parts, end - start)) found.push([start, end]);
     for (const [first, last] of parts) found.push([start + first, start + last]);
   }
   return found.map(([start, end]) => {
-    let last = places[end - 1] + 1;
-    while (classes[last] === "\x1f") last++;
-    return [places[start], last];
+    const marks = /(?:\x7f*\x1f)*/y;
+    return [places[start], matchesAt(marks, classes, places[end - 1] + 1)];
   });
 }
 

@@ -486,20 +486,44 @@ def _fitting(text: str) -> int:
     return len(text)
 
 
-_MARKS_AFTER_LETTER = re.compile("(?<=[Aa])M+")
-_MARKS_AFTER_NUMBER = re.compile("(?<=0)M+")
-
-
 def _code_words(text: str, classes: str, patterns: Patterns) -> Spans:
     """Return identifiers, each followed by its parts if it has several."""
-    kinds = _MARKS_AFTER_LETTER.sub(lambda marks: "a" * len(marks[0]), classes)
-    kinds = _MARKS_AFTER_NUMBER.sub(lambda marks: "0" * len(marks[0]), kinds).replace("M", " ")
+    return _beside_marks(classes, patterns, lambda whole, parts: parts != [whole])
+
+
+def _words_with_parts(text: str, classes: str, patterns: Patterns) -> Spans:
+    """Return words, and compounds of at most 64 characters, each followed by its parts."""
+
+    def is_word(whole: tuple[int, int], parts: Spans) -> bool:
+        return len(parts) > 1 and whole[1] - whole[0] <= _LONGEST_COMPOUND
+
+    return _beside_marks(classes, patterns, is_word)
+
+
+_NOT_SEEN, _MARK = "\x7f", "\x1f"
+_MARKS = re.compile(f"(?:{_NOT_SEEN}*{_MARK})*")
+_LONGEST_COMPOUND = 64
+
+
+def _beside_marks(
+    classes: str, patterns: Patterns, is_word: Callable[[tuple[int, int], Spans], bool]
+) -> Spans:
+    """Return words for which `is_word` is true, each followed by its parts, without marks inside words."""
+    places = [place for place, kind in enumerate(classes) if kind not in (_NOT_SEEN, _MARK)]
+    kinds = "".join(classes[place] for place in places)
     found: Spans = []
-    for identifier in patterns["word"].finditer(kinds):
-        whole = identifier.span()
-        parts = [part.span() for part in patterns["part"].finditer(kinds, *whole)]
-        found += parts if parts == [whole] else [whole, *parts]
-    return found
+    for word in patterns["word"].finditer(kinds):
+        start = word.start()
+        parts = [(start + part.start(), start + part.end()) for part in patterns["part"].finditer(word[0])]
+        if is_word(word.span(), parts):
+            found.append(word.span())
+        found += parts
+
+    def end_in_text(end: int) -> int:
+        marks = _MARKS.match(classes, places[end - 1] + 1)
+        return len(classes) if marks is None else marks.end()
+
+    return [(places[start], end_in_text(end)) for start, end in found]
 
 
 def _cjk_pairs(text: str, classes: str, patterns: Patterns) -> Spans:
@@ -520,33 +544,6 @@ def _cjk_pairs(text: str, classes: str, patterns: Patterns) -> Spans:
         else:
             found.append((start, end))
     return found + pairs()
-
-
-_NOT_SEEN, _MARK = "\x7f", "\x1f"
-_LONGEST_COMPOUND = 64
-
-
-def _words_with_parts(text: str, classes: str, patterns: Patterns) -> Spans:
-    """Return words, and compounds of at most 64 characters, each followed by its parts."""
-    places = [place for place, kind in enumerate(classes) if kind not in (_NOT_SEEN, _MARK)]
-    kinds = "".join(classes[place] for place in places)
-    found: Spans = []
-    for compound in patterns["word"].finditer(kinds):
-        start = compound.start()
-        parts = [
-            (start + part.start(), start + part.end()) for part in patterns["part"].finditer(compound[0])
-        ]
-        if len(parts) > 1 and len(compound[0]) <= _LONGEST_COMPOUND:
-            found.append(compound.span())
-        found += parts
-
-    def end_in_text(end: int) -> int:
-        last = places[end - 1] + 1
-        while classes[last : last + 1] == _MARK:
-            last += 1
-        return last
-
-    return [(places[start], end_in_text(end)) for start, end in found]
 
 
 _TOKENIZERS: dict[str, Callable[[str, str, Patterns], Spans]] = {

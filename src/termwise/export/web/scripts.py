@@ -24,9 +24,10 @@ _STANDARD = ("standardWords", "matchesAt", "shortened", "fitting")
 
 _ONLY_FOR_TOKENIZERS = {
     "standard-words": _STANDARD,
+    "standard-words-persian": _STANDARD,
     "cjk-bigrams": (*_STANDARD, "cjkPairs"),
-    "code-words": ("codeWords",),
-    "words-with-parts": ("wordsWithParts",),
+    "code-words": ("codeWords", "besideMarks", "matchesAt"),
+    "words-with-parts": ("wordsWithParts", "besideMarks", "matchesAt"),
 }
 """Functions of the kit that only these tokenizers need."""
 
