@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,15 @@ from termwise.text.cjk import (
 )
 from termwise.text.cleaned_analyzer import CleanedAnalyzer
 from termwise.text.code_words import IDENTIFIER, PART
-from termwise.text.folding import ACCENTS, FOLDED_LETTERS, NOT_NORMALISED
+from termwise.text.folding import (
+    ACCENTS,
+    FOLDED_LETTERS,
+    KEPT_LETTERS,
+    NOT_NORMALISED,
+    held_letters,
+    kept_accents,
+)
+from termwise.text.language_parts import LANGUAGE_PARTS, CatalanWords, LanguageWords
 from termwise.text.standard_words import standard_rules
 from termwise.text.stop_lists import stop_list
 from termwise.text.token_filters import DIGIT, UNLESS_NUMBER
@@ -45,18 +53,19 @@ from termwise.text.tokenizer import NOT_SPACE, unicode_word
 from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.wordpiece import WordPieceAnalyzer
 from termwise.text.words_with_parts import (
-    COMPOUND,
     DECIMAL_COMMA,
     JOINT,
     NUMBER_FIRST,
     OTHER,
+    SKIPPED,
+    WordsWithParts,
     kinds_of_characters,
 )
-from termwise.text.words_with_parts import PART as COMPOUND_PART
 
 SUPPORTED = (
     *("english", "standard", "whitespace", "sa", "stm1", "stm2", "code", "cjk", "english-parts"),
     *LANGUAGES,
+    *("czech-parts", "german-codes", "italian-parts", "portuguese-parts", "spanish-parts"),
     *("wordpiece", "wordpiece-clean", "bert-token", "scibert-token"),
 )
 """Analyzers that can be described. Those of words can have further steps, as ``standard+stop+porter``."""
@@ -274,28 +283,35 @@ def _code_words() -> dict[str, Any]:
 
 
 @cache
-def _words_with_parts() -> dict[str, Any]:
-    """Return the description of `WordsWithParts`, whose expressions are over kinds of characters."""
-    return {**_kinds_of_characters(), "patterns": {"word": COMPOUND.pattern, "part": COMPOUND_PART.pattern}}
+def _words_with_parts(words: type[WordsWithParts]) -> dict[str, Any]:
+    """Return the description of `WordsWithParts` of any language, whose expressions are over kinds of characters."""
+    return {
+        "tokenizer": WordsWithParts.name,
+        **_kinds_of_characters("·" if words is CatalanWords else ""),
+        "patterns": {"word": words.compound.pattern, "part": words.part.pattern},
+    }
 
 
-def _kinds_of_characters() -> dict[str, Any]:
-    """Return the kinds of all characters as classes."""
-    kinds = kinds_of_characters()
+def _kinds_of_characters(skipped: str = "") -> dict[str, Any]:
+    """Return the kinds of all characters as classes, of which some more are skipped."""
+    kinds = kinds_of_characters().copy()
+    kinds[[ord(char) for char in skipped]] = ord(SKIPPED)
     codes = sorted(np.unique(kinds).tolist(), key=lambda code: (code != ord(OTHER), code))
     places = np.zeros(256, dtype=np.int64)
     places[codes] = np.arange(len(codes))
     return {"classes": {"letters": "".join(map(chr, codes)), "ranges": _ranges(places[kinds])}}
 
 
-_TOKENIZERS = {
+_PARTS = (WordsWithParts, LanguageWords, *(type(words) for words in LANGUAGE_PARTS.values()))
+
+_TOKENIZERS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "whitespace": _whitespace,
     "unicode-words": _unicode_words,
     "standard-words": _standard_words,
     "standard-words-persian": _persian_words,
     "code-words": _code_words,
     "cjk-bigrams": _cjk_words,
-    "words-with-parts": _words_with_parts,
+    **{words.name: partial(_words_with_parts, words) for words in _PARTS},
 }
 """Classes of characters and regular expressions of each word tokenizer."""
 
@@ -325,6 +341,20 @@ def _one_width() -> list[dict[str, Any]]:
     return [{"map": ["".join(changed), "".join(map(one_width, changed))]}, {"replace": {**pairs, **marks}}]
 
 
+def _composed() -> list[dict[str, Any]]:
+    return [_VISIBLE, {"unless": NOT_NORMALISED, "steps": [{"normalize": "NFC"}]}]
+
+
+def _folded() -> list[dict[str, Any]]:
+    return [
+        _VISIBLE,
+        {"unless": NOT_NORMALISED, "steps": [{"normalize": "NFKD"}]},
+        {"first": [[0, ACCENTS.pattern, ""]]},
+        {"replace": FOLDED_LETTERS},
+        {"unless": NOT_NORMALISED, "steps": [{"normalize": "NFC"}]},
+    ]
+
+
 def _step(analyzer: Analyzer, name: str, snowball: bool) -> list[dict[str, Any]]:
     """Return the description of a step of an analyzer of words."""
     if name.endswith(UNLESS_NUMBER):
@@ -343,14 +373,18 @@ def _step(analyzer: Analyzer, name: str, snowball: bool) -> list[dict[str, Any]]
         )
         return [decimal_points, joints, {"unless": NUMBER_FIRST, "steps": [without_points]}]
     if name == "composed":
-        return [_VISIBLE, {"unless": NOT_NORMALISED, "steps": [{"normalize": "NFC"}]}]
+        return _composed()
     if name == "folded":
+        return _folded()
+    if name.startswith("folded:"):
+        letters = KEPT_LETTERS[name.removeprefix("folded:")]
+        held = held_letters(letters)
         return [
-            _VISIBLE,
-            {"unless": NOT_NORMALISED, "steps": [{"normalize": "NFKD"}]},
-            {"first": [[0, ACCENTS.pattern, ""]]},
-            {"replace": FOLDED_LETTERS},
-            {"unless": NOT_NORMALISED, "steps": [{"normalize": "NFC"}]},
+            *_composed(),
+            {"first": [[0, kept_accents(letters), ""]]},
+            {"replace": held},
+            *_folded(),
+            {"replace": {own: letter for letter, own in held.items()}},
         ]
     known: dict[str, dict[str, Any]] = {
         "straight-apostrophes": {"replace": {"’": "'"}},

@@ -21,7 +21,7 @@ SNOWBALL_LANGUAGES = tuple(
     "armenian basque catalan danish esperanto estonian finnish greek hungarian indonesian lithuanian nepali norwegian "  # noqa: SIM905
     "polish romanian russian serbian sesotho swedish tamil yiddish".split()
 )
-"""Languages that are stemmed by Snowball, which is not described."""
+"""Languages that are stemmed by Snowball, which is not described. Their analyzers with parts are, too."""
 
 _SNOWBALL = re.compile("stem:snowball-([a-z_]+)-3\\.1")
 

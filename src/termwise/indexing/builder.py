@@ -270,7 +270,7 @@ def build_index(
     ):
         add_rows(writer)
     say_left_out(source, schema, options.say)
-    if languages is not None and (note := languages.note()) is not None:
+    for note in languages.notes() if languages is not None else ():
         options.say(note)
     return open_searcher(path)
 

@@ -10,7 +10,7 @@ from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, near_names
 from termwise.fixes import Call, Code, Fix
 from termwise.records import Document
-from termwise.text.analyzer_by_attribute import OTHER, AnalyzerByAttribute
+from termwise.text.analyzer_by_attribute import OTHER, AnalyzerByAttribute, lacks_dictionary
 
 SHOWN = 5
 """Number of unknown values that a note names."""
@@ -30,7 +30,7 @@ class DocumentLanguages:
     >>> languages = DocumentLanguages(make_analyzer_by_attribute("lang"))
     >>> texts = [Document("a", "Jacke", {"lang": "de"}), Document("b", "jas", {"lang": "??"}), Document("c", "coat")]
     >>> _ = list(languages.of(texts))
-    >>> languages.note()
+    >>> languages.notes()[0]
     "2 of 3 documents have no known language in lang, and the analyzer standard: 1 with '??', 1 without a value"
     """
 
@@ -39,6 +39,7 @@ class DocumentLanguages:
         self._documents = 0
         self._unknown: Counter[str | None] = Counter()
         self._others: set[str] = set()
+        self._unsplit: Counter[str] = Counter()
 
     def of(self, documents: Iterable[Document]) -> Iterator[Document]:
         """Yield documents, with languages if they are detected.
@@ -48,11 +49,15 @@ class DocumentLanguages:
         ParameterError
             If an attribute is no string, or at the end, if no document has the attribute.
         """
-        name = self._analyzer.attribute
+        name, specs = self._analyzer.attribute, self._analyzer.specs
+        unsplit = {language for language, spec in specs.items() if lacks_dictionary(spec["name"])}
         for document in documents:
             document = self._analyzer.with_language(document)
-            if self._analyzer.language(document.attributes) == OTHER:
+            language = self._analyzer.language(document.attributes)
+            if language == OTHER:
                 self._unknown[document.attributes.get(name)] += 1  # type: ignore[index]
+            elif language in unsplit:
+                self._unsplit[language] += 1
             if self._unknown[None] > self._documents:
                 self._others.update(document.attributes)
             self._documents += 1
@@ -77,10 +82,17 @@ class DocumentLanguages:
                 ],
             )
 
-    def note(self) -> str | None:
-        """Return a line about documents without a known language; None if there are none."""
-        if not self._unknown:
-            return None
+    def notes(self) -> list[str]:
+        """Return lines about documents without a known language, and those whose compounds need a dictionary."""
+        notes = [self._note_of_unknown()] if self._unknown else []
+        if self._unsplit:
+            notes.append(
+                f"compounds such as Winterjacke are one word in documents in {', '.join(sorted(self._unsplit))} "
+                f"({sum(self._unsplit.values()):,}): pip install 'termwise[simplemma]' and build again to split them"
+            )
+        return notes
+
+    def _note_of_unknown(self) -> str:
         values = [
             f"{count:,} without a value" if value is None else f"{count:,} with {shown(value)}"
             for value, count in self._unknown.most_common(SHOWN)

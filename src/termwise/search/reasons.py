@@ -95,9 +95,13 @@ def _reasons_of_query(results: Results, backend: Backend) -> list[str]:
     """Return why no document matches a query."""
     from termwise.text.languages import LANGUAGES
 
+    for part in backend.parts:
+        language, known = part.backend.language_of(results.search), part.backend.languages
+        if language is not None and language not in known:
+            return [f"no document has the language {language}; the index has {', '.join(known)}"]
     first = backend.parts[0].backend  # no part has results; the words of the first are named
     text = results.text
-    if results.query.vectors[0].terms.size == 0 < first.encoder.encode_query(text).nnz:
+    if results.query.vectors[0].terms.size == 0 < first.encoder_of(results.search).encode_query(text).nnz:
         return ["the weighting removes all terms of the query"]
     if results.search.query is None and text:
         return ["no other document shares a term with the query document"]
@@ -106,7 +110,7 @@ def _reasons_of_query(results: Results, backend: Backend) -> list[str]:
     reasons = _unweighted_words(first, text, results.search)
     lines = ["; ".join(reasons) or _REMOVED, *_values_of_attributes(backend.index, text)]
     name = first.encoder.analyzer.spec.name
-    if name.removesuffix("-parts") in ("english", *LANGUAGES) and _CJK.search(text):
+    if name.removesuffix("-parts").removesuffix("-codes") in ("english", *LANGUAGES) and _CJK.search(text):
         lines.append(
             f"the analyzer {name} does not split Chinese, Japanese and Korean into words: index with the analyzer cjk"
         )

@@ -165,8 +165,14 @@ class SingleIndex:
         if search.weights is None:
             encoder = self.weighted_encoder(search, example)
         else:
-            encoder = ExplicitWeights.of(self.index, self._encoder_of(search).analyzer, search.weights)
+            encoder = ExplicitWeights.of(self.index, self.encoder_of(search).analyzer, search.weights)
         return (PartEncoding(self.index, encoder, self.graph_for(search)),)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Languages of the documents; none if all documents have the same analyzer."""
+        analyzer = self.encoder.analyzer
+        return analyzer.languages if isinstance(analyzer, AnalyzerByAttribute) else ()
 
     def language_of(self, search: Search) -> str | None:
         """Return the language of the query of a search, as the analyzer of the index names it; None for all."""
@@ -175,7 +181,7 @@ class SingleIndex:
             return None
         return analyzer.named(search.lang)
 
-    def _encoder_of(self, search: Search) -> QueryEncoder:
+    def encoder_of(self, search: Search) -> QueryEncoder:
         """Return the encoder for the language of a search."""
         language, encoder = self.language_of(search), self.encoder
         if language is None or not isinstance(encoder, QueryEncoderByLanguage):
@@ -193,7 +199,7 @@ class SingleIndex:
 
         `words` is the analyzer that finds the words of synonyms in queries, by default that of the encoder.
         """
-        encoder, synonyms = self._encoder_of(search), search.synonyms
+        encoder, synonyms = self.encoder_of(search), search.synonyms
         similar_terms: SimilarTerms | SimilarTermsByLanguage | SimilarPieces | None = None
         if search.fuzzy or search.prefix:
             similar_terms = similar

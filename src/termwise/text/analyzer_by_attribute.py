@@ -22,7 +22,7 @@ from termwise.records import Document
 from termwise.text.analyzer import Analysis, Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
 from termwise.text.language_detection import detected_language
-from termwise.text.token_filters import WordStep
+from termwise.text.token_filters import WordStep, has_simplemma
 from termwise.text.word_analyzer import WordAnalyzer
 
 NAME = "by-attribute"
@@ -38,47 +38,72 @@ LANGUAGE_CODES: Mapping[str, str] = MappingProxyType(
     {
         "ar": "arabic",
         "hy": "armenian",
-        "eu": "basque",
-        "ca": "catalan",
-        "cs": "czech",
-        "da": "danish",
-        "nl": "dutch",
+        "eu": "basque-parts",
+        "ca": "catalan-parts",
+        "cs": "czech-parts",
+        "da": "danish-codes",
+        "nl": "dutch-codes",
         "en": "english-parts",
-        "eo": "esperanto",
-        "et": "estonian",
-        "fi": "finnish",
-        "fr": "french",
-        "de": "german",
-        "el": "greek",
+        "eo": "esperanto-parts",
+        "et": "estonian-parts",
+        "fi": "finnish-parts",
+        "fr": "french-parts",
+        "de": "german-codes",
+        "el": "greek-parts",
         "hi": "hindi",
-        "hu": "hungarian",
-        "id": "indonesian",
+        "hu": "hungarian-parts",
+        "id": "indonesian-parts",
         "ga": "irish",
-        "it": "italian",
-        "lt": "lithuanian",
+        "it": "italian-parts",
+        "lt": "lithuanian-parts",
         "ne": "nepali",
-        "no": "norwegian",
+        "no": "norwegian-codes",
         "fa": "persian",
-        "pl": "polish",
-        "pt": "portuguese",
-        "ro": "romanian",
-        "ru": "russian",
-        "sr": "serbian",
-        "st": "sesotho",
-        "es": "spanish",
-        "sv": "swedish",
+        "pl": "polish-parts",
+        "pt": "portuguese-parts",
+        "ro": "romanian-parts",
+        "ru": "russian-parts",
+        "sr": "serbian-parts",
+        "st": "sesotho-parts",
+        "es": "spanish-parts",
+        "sv": "swedish-codes",
         "ta": "tamil",
-        "tr": "turkish",
+        "tr": "turkish-parts",
         "yi": "yiddish",
         "zh": "cjk",
         "ja": "cjk",
         "ko": "cjk",
     }
 )
-"""Analyzer of each language, by its code of ISO 639-1."""
+"""Analyzer of each language, by its code of ISO 639-1. With the extra ``simplemma``, those of compounds split more."""
+
+CODES, PARTS = "-codes", "-parts"
+"""Ends of the names of analyzers without and with a dictionary of compounds."""
+
+
+def analyzers_of_languages() -> dict[str, str]:
+    """Return `LANGUAGE_CODES`; if simplemma is installed, with the analyzers that split compounds by its dictionary.
+
+    Examples
+    --------
+    >>> analyzers_of_languages()["fr"]
+    'french-parts'
+    """
+    splits = has_simplemma()
+    return {
+        code: name.removesuffix(CODES) + PARTS if splits and name.endswith(CODES) else name
+        for code, name in LANGUAGE_CODES.items()
+    }
+
+
+def lacks_dictionary(analyzer: str) -> bool:
+    """Return whether an analyzer does not split compounds such as *Winterjacke*, and simplemma is not installed."""
+    return analyzer.endswith(CODES) and not has_simplemma()
+
 
 _ALIASES = {
-    **{analyzer: code for code, analyzer in LANGUAGE_CODES.items() if analyzer != "cjk"},
+    **{analyzer.partition("-")[0]: code for code, analyzer in LANGUAGE_CODES.items() if analyzer != "cjk"},
+    "english-parts": "en",
     "nb": "no",
     "nn": "no",
     "chinese": "zh",

@@ -30,9 +30,23 @@ FOLDED_LETTERS = {
 """Letters with another form than that without accents."""
 
 KEPT_LETTERS: Mapping[str, str] = MappingProxyType(
-    {"german": "äöüßÄÖÜẞ", **dict.fromkeys(("swedish", "norwegian", "danish"), "åäöæøÅÄÖÆØ")}
+    {
+        "german": "äöüßÄÖÜẞ",
+        **dict.fromkeys(("swedish", "norwegian", "danish"), "åäöæøÅÄÖÆØ"),
+        "finnish": "åäöÅÄÖ",
+        "estonian": "äõöüÄÕÖÜ",
+        "spanish": "ñÑ",
+        "czech": "áéíóúýčďěňřšťůž",
+        "esperanto": "ĉĝĥĵŝŭ",
+        "hungarian": "áéíóúöőüű",
+        "lithuanian": "ąčęėįšųūž",
+        "polish": "ąćęłńóśźż",
+        "portuguese": "áâãàçéêíóôõúü",
+        "serbian": "čćđšž",
+        "turkish": "çğıöşü",
+    }
 )
-"""Letters that analyzers of languages with compounds keep; other languages keep none."""
+"""Letters whose accents the analyzers of languages with parts keep, or in the last eight, keep in stemmers."""
 
 _FOLDED = str.maketrans(FOLDED_LETTERS)
 _INVISIBLE = re.compile(f"[{INVISIBLE}]+")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,12 @@ from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatch
 from termwise.fixes import Fix
 from termwise.text.analyzer import Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
-from termwise.text.folding import KEPT_LETTERS, composed, folded, folded_except, joined
 from termwise.text.standard_words import StandardWords
 from termwise.text.token_filters import (
+    COMPOSED,
     ENGLISH_CLITICS,
+    FOLDED,
+    JOINED,
     LOWER_CASE,
     PORTER,
     SIMPLE_LEMMA,
@@ -37,21 +39,19 @@ BY_ATTRIBUTE = "by-attribute"
 """Beginning of the names of analyzers by an attribute, and their name in specifications."""
 
 _STOP = stop_words("lucene-english")
-_COMPOSED = WordStep("composed", composed)
-_FOLDED, _JOINED = WordStep("folded", folded), WordStep("joined", joined)
 _LONG_STOP = stop_words("nltk-english")
 
 _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyType(
     {
         "english": (
             UnicodeWords(),
-            (_COMPOSED, STRAIGHT_APOSTROPHES, LOWER_CASE, _STOP, snowball("english")),
+            (COMPOSED, STRAIGHT_APOSTROPHES, LOWER_CASE, _STOP, snowball("english")),
         ),
         "english-parts": (
             WordsWithParts(),
-            (_FOLDED, _JOINED, LOWER_CASE, _STOP, unless_number(snowball("english"))),
+            (FOLDED, JOINED, LOWER_CASE, _STOP, unless_number(snowball("english"))),
         ),
-        "standard": (StandardWords(), (_COMPOSED, LOWER_CASE)),
+        "standard": (StandardWords(), (COMPOSED, LOWER_CASE)),
         "whitespace": (WhitespaceWords(), ()),
         "sa": (StandardWords(), (LOWER_CASE,)),
         "stm1": (WhitespaceWords(), (LOWER_CASE, PORTER)),
@@ -59,7 +59,7 @@ _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyT
         "lemmas-simple": (
             StandardWords(),
             (
-                _COMPOSED,
+                COMPOSED,
                 STRAIGHT_APOSTROPHES,
                 LOWER_CASE,
                 _LONG_STOP,
@@ -88,35 +88,27 @@ def _all_words() -> Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]]:
     from termwise.text.cjk import CjkWords, one_width
     from termwise.text.code_words import CodeWords
     from termwise.text.language_compounds import COMPOUNDS
+    from termwise.text.language_parts import LANGUAGE_PARTS, folded_in, of_letters, steps_with_parts
     from termwise.text.languages import LANGUAGES, PersianWords
 
     return {
         **_WORDS,
-        "code": (CodeWords(), (_COMPOSED, LOWER_CASE)),
+        "code": (CodeWords(), (COMPOSED, LOWER_CASE)),
         "cjk": (
             CjkWords(),
-            (_COMPOSED, WordStep("one-width", one_width), LOWER_CASE, stop_words("lucene-cjk")),
+            (COMPOSED, WordStep("one-width", one_width), LOWER_CASE, stop_words("lucene-cjk")),
         ),
         **{
-            name: (PersianWords() if name == "persian" else StandardWords(), (_COMPOSED, *steps))
+            name: (PersianWords() if name == "persian" else StandardWords(), (COMPOSED, *steps))
             for name, steps in LANGUAGES.items()
         },
+        **{f"{name}-parts": (words, steps_with_parts(name)) for name, words in LANGUAGE_PARTS.items()},
         **{
-            f"{name}-parts": (tokenizer, (_folded_in(name), _JOINED, *map(_of_letters, LANGUAGES[name])))
-            for name, tokenizer in COMPOUNDS.items()
+            f"{name}-{kind}": (words, (folded_in(name), JOINED, *map(of_letters, LANGUAGES[name])))
+            for name, compounds in COMPOUNDS.items()
+            for kind, words in (("parts", compounds), ("codes", WordsWithParts()))
         },
     }
-
-
-def _folded_in(language: str) -> WordStep:
-    """Return the step that folds accents, except those of letters of the language."""
-    letters = KEPT_LETTERS.get(language)
-    return _FOLDED if letters is None else WordStep(f"folded:{language}", partial(folded_except, letters))
-
-
-def _of_letters(step: WordStep) -> WordStep:
-    """Return a step of a language as analyzers with compounds have it: they do not stem words with digits."""
-    return unless_number(step) if step.name.startswith("stem:") else step
 
 
 def _known(name: str) -> tuple[WordTokenizer, tuple[WordStep, ...]] | None:
@@ -170,6 +162,11 @@ def make_analyzer(name: str) -> Analyzer:
             As the analyzer of the language, with compounds such as *Winterjacke* also in their parts, and those of
             `WordsWithParts`; see `termwise.text.language_compounds`. Accents are folded, except those of letters of the
             language. Need the extra ``simplemma``.
+        ``german-codes``, ``dutch-codes``, ``swedish-codes``, ``norwegian-codes``, ``danish-codes``
+            The same without the dictionary: *Winterjacke* is one word.
+        ``french-parts``, ``spanish-parts``, ``polish-parts`` and 17 other languages
+            As the analyzer of the language, with accents folded, and with compounds such as ``AB-1200/X`` both joined
+            and in parts; see `termwise.text.language_parts`.
         ``code``
             Identifiers of program code and their parts (``getUserById`` gives getuserbyid, get, user, by, id), lower
             case; see `CodeWords`.
@@ -342,7 +339,7 @@ def make_analyzer_by_attribute(
         Name of an attribute whose values are languages: codes of ISO 639-1, with or without a region (``de``,
         ``pt-BR``), or names such as ``german``.
     analyzers : mapping of str to str, optional
-        Names of the analyzers of some values, in place of those in `LANGUAGE_CODES`, or for other values.
+        Names of the analyzers of some values, in place of those in `analyzers_of_languages`, or for other values.
     default : str or Analyzer, optional
         Analyzer of documents of other values, and of documents without a value; ``standard`` if it is not given.
     detect : bool, optional
@@ -364,7 +361,7 @@ def make_analyzer_by_attribute(
     """
     from termwise.text import analyzer_by_attribute as by
 
-    chosen = dict(by.LANGUAGE_CODES)
+    chosen = by.analyzers_of_languages()
     for value, name in (analyzers or {}).items():
         chosen[by.known_code(value, by.LANGUAGE_CODES) or by.plain_value(value)] = name
     for name in (attribute, *chosen):

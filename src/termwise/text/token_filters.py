@@ -18,6 +18,7 @@ import Stemmer
 from termwise.errors import MissingExtraError
 from termwise.fast_dataclass import dataclass
 from termwise.text.characters import lower_case
+from termwise.text.folding import composed, folded, joined
 from termwise.text.porter import porter_stem
 from termwise.text.stop_lists import stop_list
 
@@ -164,6 +165,16 @@ def _lemmatizer() -> Callable[..., str]:
     return lemmatize
 
 
+def has_simplemma() -> bool:
+    """Return whether simplemma is installed in the version above; does not import it."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
+
+    try:
+        return version("simplemma") == SIMPLEMMA
+    except PackageNotFoundError:
+        return False
+
+
 def checked_simplemma(user: str) -> ModuleType:
     """Import simplemma for an analyzer; raises `MissingExtraError` unless it is installed in the version above."""
     try:
@@ -182,6 +193,13 @@ def checked_simplemma(user: str) -> ModuleType:
 
 LOWER_CASE = WordStep("lower-case", lower_case)
 """Lower case of each character, see `termwise.text.characters.lower_case`."""
+
+COMPOSED, FOLDED, JOINED = (
+    WordStep("composed", composed),
+    WordStep("folded", folded),
+    WordStep("joined", joined),
+)
+"""Normal forms of words, see `termwise.text.folding`."""
 
 STRAIGHT_APOSTROPHES = WordStep("straight-apostrophes", _with_straight_apostrophes)
 """Replaces ’ (U+2019) by ', which stemmers expect."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterable
+from functools import cache, partial
 from itertools import chain
 from string import ascii_letters, digits
 from typing import ClassVar
@@ -30,6 +30,9 @@ _DECIMALS = ",(?<=[0-9],)(?![0-9]{3}(?![0-9]))[0-9]+(?![.,]?[0-9])"
 _NUMBER = rf"[0-9]+(?:{_DECIMALS}|(?:\.[0-9]+|{_THOUSANDS})*)"
 _ENDS = f"(?!{_CHARACTER}|[-_/.'&]{_CHARACTER})"
 _ENDING = "(?:[sdmtSDMT]|ll|LL|re|RE|ve|VE)"
+SINGLE = "[B-HJ-Zb-hj-z]"
+"""Letters that form a compound with the word after them, in English: all but *a* and *i*, which are words."""
+
 _UNIT = (
     "(?:[kmgtcdnKMGTCDN]?(?:[bgjlmvwBGJLMVW]|[hH][zZ]|[wWaA][hH]|[pP][aA]|[bB][iI][tT])|[mM][aA]|[kKxX]|[xX]{1,3}[lL]"
     "|[fF][tT]|[oO][zZ]|[lL][bB][sS]?|[pP][xXtT]|[mM][pP]|[dD][pP][iI]|[rR][pP][mM])"
@@ -38,23 +41,48 @@ _UNIT = (
 _WITH_DECIMALS = f"{_CHARACTER}+(?:{_DECIMALS}{_CHARACTER}*)*"
 _IN_LIST = "[0-9](?<=[0-9],[0-9])[0-9]*(?=,[0-9])"
 
-COMPOUND = re.compile(
-    f"{_IN_LIST}|{_NUMBER} {_UNIT}{_ENDS}"
-    f"|[B-HJ-Zb-hj-z] {_LETTER}{{3,}}{_ENDS}"
-    rf"|{_WITH_DECIMALS}(?:[-_/'&]{_WITH_DECIMALS}|\.{_CHARACTER}+|{_THOUSANDS}{_CHARACTER}*)*"
-)
-"""A compound or single word, over the kinds of characters."""
 
-PART = re.compile(
-    f"{_NUMBER}|{_LETTER}+?(?:'{_ENDING}(?!{_CHARACTER})|(?!{_LETTER})"
-    f"|(?<={_LETTER}{_SMALL})(?={_CAPITAL}{_LETTER})|(?<={_CAPITAL}{{2}})(?={_CAPITAL}{_SMALL}{{2}}))"
-)
-"""A part of a compound, over the kinds of characters."""
+def compound_pattern(single: str = SINGLE, elided: Iterable[str] = ()) -> re.Pattern[str]:
+    """Compile a compound or single word, over the kinds of characters.
+
+    Parameters
+    ----------
+    single : str, optional
+        Letters that form a compound with a word after a blank, as a class of characters.
+    elided : iterable of str, optional
+        Words that are left out before an apostrophe, such as *l* in *l'eau*, but not if they and the word after them
+        begin with a capital, as in *L'Oréal*.
+    """
+    any_case = {
+        word: "".join(f"[{letter}{letter.upper()}]" for letter in word[1:]) for word in sorted(elided)
+    }
+    small = "|".join(word[0] + rest for word, rest in any_case.items())
+    capital = "|".join(word[0].upper() + rest for word, rest in any_case.items())
+    start = f"(?<!{_LETTER})(?!(?:{small})'{_CHARACTER}|(?:{capital})'[a-z{SMALL}0-9])" if any_case else ""
+    return re.compile(
+        f"{start}(?:{_IN_LIST}|{_NUMBER} {_UNIT}{_ENDS}|{single} {_LETTER}{{3,}}{_ENDS}"
+        rf"|{_WITH_DECIMALS}(?:[-_/'&]{_WITH_DECIMALS}|\.{_CHARACTER}+|{_THOUSANDS}{_CHARACTER}*)*)"
+    )
+
+
+def part_pattern(ending: str = _ENDING) -> re.Pattern[str]:
+    """Compile a part of a compound, over the kinds of characters, with an ending after an apostrophe."""
+    return re.compile(
+        f"{_NUMBER}|{_LETTER}+?(?:'{ending}(?!{_CHARACTER})|(?!{_LETTER})"
+        f"|(?<={_LETTER}{_SMALL})(?={_CAPITAL}{_LETTER})|(?<={_CAPITAL}{{2}})(?={_CAPITAL}{_SMALL}{{2}}))"
+    )
+
+
+LETTERS = f"{_LETTER}+"
+"""Pattern of letters, over the kinds of characters."""
+
+Ranges = tuple[tuple[int, int], ...]
+"""Half-open ranges of characters."""
 
 DECIMAL_COMMA = re.compile("(?<=[0-9]),(?=[0-9])(?![0-9]{3}(?![0-9]))")
 """A comma that is a decimal point in a compound."""
 
-JOINT = re.compile(rf"[-_/&, {_HYPHENS}{_SPACES}]|['’](?!{_ENDING}$)|\.(?![0-9])|(?<![0-9])\.")
+JOINT = re.compile(rf"[-_/&, ·{_HYPHENS}{_SPACES}]|['’](?!{_ENDING}$)|\.(?![0-9])|(?<![0-9])\.")
 """What a joined form leaves out: characters between parts, but not points in numbers and the apostrophe of *don't*."""
 
 NUMBER_FIRST = "^[0-9]"
@@ -94,18 +122,29 @@ class WordsWithParts(WordTokenizer):
 
     name: ClassVar[str] = "words-with-parts"
     nested: ClassVar[bool] = True
+    compound: ClassVar[re.Pattern[str]] = compound_pattern()
+    part: ClassVar[re.Pattern[str]] = part_pattern()
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the half-open character ranges of all words and parts, in the order of their starts."""
         if text.isascii():
-            return _spans(text)
-        return spans_beside_marks(kinds_of_text(text), _spans)
+            return self._spans(text)
+        return spans_beside_marks(kinds_of_text(text), self._spans)
 
     def words(self, text: str) -> list[str]:
         """Return all words and parts as they are written."""
         if not text.isascii():
             return super().words(text)
-        return list(chain.from_iterable(map(_WORDS.__getitem__, COMPOUND.findall(text))))
+        _, words = _caches(self.part)
+        return list(chain.from_iterable(map(words.__getitem__, self.compound.findall(text))))
+
+    def _spans(self, kinds: str) -> list[tuple[int, int]]:
+        parts, _ = _caches(self.part)
+        spans = []
+        for compound in self.compound.finditer(kinds):
+            start = compound.start()
+            spans += [(start + first, start + last) for first, last in parts[compound[0]]]
+        return spans
 
 
 def spans_beside_marks(kinds: str, spans: Callable[[str], list[tuple[int, int]]]) -> list[tuple[int, int]]:
@@ -120,26 +159,21 @@ def spans_beside_marks(kinds: str, spans: Callable[[str], list[tuple[int, int]]]
     return found
 
 
-def _spans(kinds: str) -> list[tuple[int, int]]:
-    spans = []
-    for compound in COMPOUND.finditer(kinds):
-        start = compound.start()
-        spans += [(start + first, start + last) for first, last in _PARTS[compound[0]]]
-    return spans
+@cache
+def _caches(part: re.Pattern[str]) -> tuple[WordCache[Ranges], WordCache[tuple[str, ...]]]:
+    """Return caches of the ranges of a compound and its parts, and of their texts."""
+    return WordCache(partial(_parts, part)), WordCache(partial(_words, part))
 
 
-def _parts(compound: str) -> tuple[tuple[int, int], ...]:
+def _parts(pattern: re.Pattern[str], compound: str) -> Ranges:
     """Return the range of a compound, if it is a word, and the ranges of its parts, if it has several."""
-    parts = tuple(part.span() for part in PART.finditer(compound))
+    parts = tuple(part.span() for part in pattern.finditer(compound))
     is_word = len(parts) > 1 and len(compound) <= LONGEST_JOINED
     return ((0, len(compound)), *parts) if is_word else parts
 
 
-def _words(compound: str) -> tuple[str, ...]:
-    return tuple(compound[start:end] for start, end in _PARTS[compound])
-
-
-_PARTS, _WORDS = WordCache(_parts), WordCache(_words)
+def _words(pattern: re.Pattern[str], compound: str) -> tuple[str, ...]:
+    return tuple(compound[start:end] for start, end in _parts(pattern, compound))
 
 
 def kinds_of_text(text: str) -> str:

@@ -82,6 +82,10 @@ HARD_PIECES = [
         "ǿ",
         "й",
         "и\u0306",
+        "l'eau",
+        "dell’Aquila L'É",
+        "año y vino",
+        "cre\u0300me\u0327",
         "E\u0301cole\u00ad",
         "HT\u00adTPGet",
         "\u1112\u1161\u11ab\u110b",
@@ -235,12 +239,22 @@ _LETTERS_OF_SNOWBALL = "".join(
 
 @settings(max_examples=200)
 @given(st.text(_LETTERS_OF_SNOWBALL, max_size=14))
-@pytest.mark.parametrize("name", SNOWBALL_LANGUAGES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *SNOWBALL_LANGUAGES,
+        "catalan-parts",
+        "finnish-parts",
+        "hungarian-parts",
+        "serbian-parts",
+        "swedish-codes",
+    ],
+)
 def test_words_of_languages_of_snowball(name: str, word: str) -> None:
     analyzer = make_analyzer(name)
     if name not in _programs:
         _programs[name] = analyzer_of(json.loads(json.dumps(describe_analyzer(analyzer, snowball=True))))
-    for text in (word, word.upper()):
+    for text in (word, word.upper(), f"L'{word}l·l{word}", f"AB-1/{word}"):
         assert _programs[name].tokens(text) == analyzer.tokens(text)
 
 

@@ -17,7 +17,7 @@ from termwise.explain.explanation_text import Remark, remarks
 from termwise.indexing import renew_index
 from termwise.models import QueryLikelihoodJM
 from termwise.search import QueryRule, Relevance, Search, Searcher
-from termwise.text import make_analyzer_by_attribute
+from termwise.text import analyzer_by_attribute, make_analyzer_by_attribute
 
 BY_LANG = "by-attribute:lang"
 TEXTS = {
@@ -302,6 +302,70 @@ def test_stop_words_of_a_language_are_named_as_such(searcher: Searcher) -> None:
     (explanation,) = searcher.search(Search(query)).explain(["de1"])
     assert [query[start:end] for start, end in explanation.unknown] == ["Qwertz"]
     assert Remark("left out of the query", ("für",)) in remarks(explanation)
+
+
+def test_reasons_are_those_of_the_language_of_the_query(searcher: Searcher) -> None:
+    assert searcher.search(Search("gift", lang="it")).reasons() == [
+        "no document has the language it; the index has de, en, fr, und"
+    ]
+    assert searcher.search(Search("gift", lang="fr")).reasons()[0] == "not in the index: gift"
+
+
+def test_the_reason_in_a_mixture_is_the_language(tmp_path: Path) -> None:
+    mixture = termwise.build_index(documents(), tmp_path / "mixture", model="instant", analyzer=BY_LANG)
+    reasons = mixture.search(Search("gift", lang="it", only_words=True)).reasons()
+    assert reasons == ["no document has the language it; the index has de, en, fr, und"]
+
+
+def test_codes_and_accents_are_found_in_every_language(tmp_path: Path) -> None:
+    texts = {
+        "de": "Filter AK-2184/Z",
+        "fr": "crème brûlée d'un café, 10 mm",
+        "it": "filtro AK-2184/Z dell'acqua",
+        "en": "filter, 10 mm",
+    }
+    shop = termwise.build_index(
+        [Document(lang, text, {"lang": lang}) for lang, text in texts.items()],
+        tmp_path / "shop",
+        analyzer=BY_LANG,
+        store_text=True,
+    )
+    found = {
+        query: set(shop.rank(query).doc_ids) for query in ("ak2184z", "creme brulee", "cafe", "10mm", "acqua")
+    }
+    assert found == {
+        "ak2184z": {"de", "it"},
+        "creme brulee": {"fr"},
+        "cafe": {"fr"},
+        "10mm": {"fr", "en"},
+        "acqua": {"it"},
+    }
+    assert set(shop.search(Search("eau", lang="fr")).ranking.doc_ids) == set()
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_compounds_are_split_if_simplemma_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: bool
+) -> None:
+    if installed:
+        pytest.importorskip("simplemma")
+    else:
+        monkeypatch.setattr(analyzer_by_attribute, "has_simplemma", lambda: False)
+    notes: list[str] = []
+    shop = [Document("a", "Winterjacke K-12/A", {"lang": "de"}), Document("b", "Jacket", {"lang": "en"})]
+    built = termwise.build_index(
+        shop, tmp_path / "shop", analyzer=BY_LANG, options=termwise.BuildOptions(say=notes.append)
+    )
+    assert set(built.rank("Jacke").doc_ids) == ({"a"} if installed else set())
+    assert set(built.rank("k12a").doc_ids) == {"a"}
+    assert [note for note in notes if "Winterjacke" in note] == (
+        []
+        if installed
+        else [
+            "compounds such as Winterjacke are one word in documents in de (1): "
+            "pip install 'termwise[simplemma]' and build again to split them"
+        ]
+    )
 
 
 def test_a_language_needs_an_index_with_languages(tmp_path: Path, searcher: Searcher) -> None:

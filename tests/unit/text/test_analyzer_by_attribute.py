@@ -20,7 +20,7 @@ from termwise.text import (
     make_analyzer,
     make_analyzer_by_attribute,
 )
-from termwise.text.analyzer_by_attribute import LANGUAGE_CODES, parse_choice, readings
+from termwise.text.analyzer_by_attribute import LANGUAGE_CODES, analyzers_of_languages, parse_choice, readings
 from termwise.text.language_detection import detected_language
 
 
@@ -44,7 +44,10 @@ def test_each_language_has_its_analyzer_and_prefix(by_lang):
 
 @pytest.mark.parametrize("code", LANGUAGE_CODES)
 def test_all_codes_have_an_analyzer(by_lang, code):
-    assert by_lang.words_of(code).spec.fingerprint == make_analyzer(LANGUAGE_CODES[code]).spec.fingerprint
+    assert (
+        by_lang.words_of(code).spec.fingerprint
+        == make_analyzer(analyzers_of_languages()[code]).spec.fingerprint
+    )
 
 
 @pytest.mark.parametrize(

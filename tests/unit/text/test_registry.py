@@ -24,6 +24,7 @@ from termwise.text import (
 )
 from termwise.text.folding import NOT_NORMALISED
 from termwise.text.language_compounds import COMPOUNDS
+from termwise.text.language_parts import LANGUAGE_PARTS
 from termwise.text.languages import LANGUAGES
 
 EXTRAS = {
@@ -33,7 +34,7 @@ EXTRAS = {
     "japanese": "fugashi",
     **{f"{name}-parts": "simplemma" for name in COMPOUNDS},
 }
-PARTS = tuple(f"{name}-parts" for name in COMPOUNDS)
+PARTS = tuple(f"{name}-{kind}" for name in (*COMPOUNDS, *LANGUAGE_PARTS) for kind in ("parts", "codes"))
 NAMES = [
     pytest.param(
         name,
