@@ -139,7 +139,7 @@ def page(result: Mapping[str, Any]) -> str:
 def main() -> None:
     """Run the experiment."""
     parser = record.parser(__doc__, "out")
-    parser.add_argument("--lemmas", type=int, default=5_000, help="number of lemmas of each language")
+    parser.add_argument("--lemmas", type=int, default=2_000, help="number of lemmas of each language")
     arguments = parser.parse_args()
     provenance = record.provenance(("termwise", "simplemma", "PyStemmer"))
     rows = []

@@ -82,7 +82,7 @@ def command(
         option(
             "--analyzer-by ATTRIBUTE",
             "Attribute with the language of each document, such as lang, which decides about its analyzer; "
-            "lang:de=german-parts,en=english-parts chooses those of some values. Other documents have --analyzer.  "
+            "lang:de=german-codes,en=english chooses those of some values. Other documents have --analyzer.  "
             "[default: one analyzer; for other documents standard]",
         ),
     ] = None,

@@ -97,7 +97,8 @@ def cjk_runs(
 
 def _units(text: str, classes: str, start: int, end: int) -> list[tuple[int, int]]:
     """Return the ranges of the characters of a word, each with the marks that follow it."""
-    ignored, units = ignored_characters(), []
+    ignored = ignored_characters()
+    units: list[tuple[int, int]] = []
     for unit in _UNIT.finditer(text, start, end):
         if units and ignored.match(classes, unit.start()):
             units[-1] = units[-1][0], unit.end()
