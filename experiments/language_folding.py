@@ -6,7 +6,7 @@ Question
 Table
     One line per language. Of words whose lemma is another word, the share that has the stem of its lemma: with accents,
     folded before stems, folded after stems. Of words with accents, the share that has the same stem without them,
-    folded after stems; folded before, it is 100 %. The last column is the order in ``LANGUAGE_PARTS``.
+    folded after stems; folded before, it is 100 %. The last column is the order that is chosen, see ``FOLDED_LAST``.
 Input
     The dictionaries of simplemma 2.0.0: up to ``--lemmas`` lemmas that are drawn, each with up to 8 words.
 Requirements
@@ -115,9 +115,9 @@ def page(result: Mapping[str, Any]) -> str:
         (
             row["language"],
             f"{row['pairs']:,}",
-            *(record.percent(row["equal"][name]) for name in ("accents", "first", "last")),
+            *(f"{row['equal'][name]:.1%}" for name in ("accents", "first", "last")),
             f"{row['accented']:,}",
-            record.percent(row["without accents"]),
+            f"{row['without accents']:.1%}",
             row["order"],
         )
         for row in result["rows"]

@@ -302,7 +302,11 @@ def _kinds_of_characters(skipped: str = "") -> dict[str, Any]:
     return {"classes": {"letters": "".join(map(chr, codes)), "ranges": _ranges(places[kinds])}}
 
 
-_PARTS = (WordsWithParts, LanguageWords, *(type(words) for words in LANGUAGE_PARTS.values()))
+_PARTS: tuple[type[WordsWithParts], ...] = (
+    WordsWithParts,
+    LanguageWords,
+    *(type(words) for words in LANGUAGE_PARTS.values()),
+)
 
 _TOKENIZERS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "whitespace": _whitespace,

@@ -29,7 +29,6 @@ from termwise.text.folding import KEPT_LETTERS, folded_except
 from termwise.text.languages import LANGUAGES
 from termwise.text.spelling import ELIDED
 from termwise.text.token_filters import COMPOSED, FOLDED, JOINED, WordStep, unless_number
-from termwise.text.tokenizer import WordTokenizer
 from termwise.text.words_with_parts import LETTERS, WordsWithParts, compound_pattern, part_pattern
 
 _SINGLE = "[B-DF-HJLMNP-RTXb-df-hjlmnp-rtx]"
@@ -115,7 +114,7 @@ class TurkishWords(LanguageWords):
     part: ClassVar[re.Pattern[str]] = part_pattern(LETTERS)
 
 
-LANGUAGE_PARTS: Mapping[str, WordTokenizer] = MappingProxyType(
+LANGUAGE_PARTS: Mapping[str, WordsWithParts] = MappingProxyType(
     {
         "catalan": CatalanWords(),
         "french": FrenchWords(),

@@ -28,7 +28,8 @@ def found(capsys) -> list[str]:
 
 
 def test_index_search_change(capsys, place):
-    assert run(["index", "shop.jsonl", "--analyzer-by", "lang", "--out", "i", "--store-text"]) == 0
+    by_lang = ["--analyzer-by", "lang:de=german-codes"]
+    assert run(["index", "shop.jsonl", *by_lang, "--out", "i", "--store-text"]) == 0
     error = capsys.readouterr().err
     assert "1 of 4 documents have no known language in lang, and the analyzer standard" in error
     for arguments, doc_ids in (
