@@ -118,7 +118,7 @@ def test_equal_documents_have_equal_scores_in_languages_of_other_sizes(tmp_path:
         shop,
         tmp_path / "i",
         model="bm25",
-        analyzer="by-attribute:lang",
+        analyzer="by-attribute:lang:de=german",
         options=termwise.BuildOptions(quantiser="float32"),
     )
     for query, fuzzy in (("Anker", False), ("unbekannt Anker", False), ("Ankre", True)):
