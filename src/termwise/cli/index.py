@@ -83,7 +83,7 @@ def command(
             "--analyzer-by ATTRIBUTE",
             "Attribute with the language of each document, such as lang, which decides about its analyzer; "
             "lang:de=german-codes,en=english chooses those of some values. Other documents have --analyzer.  "
-            "[default: one analyzer; for other documents standard]",
+            "[default: one analyzer; for other documents english-parts]",
         ),
     ] = None,
     detect_language: Annotated[

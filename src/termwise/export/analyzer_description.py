@@ -48,7 +48,7 @@ from termwise.text.folding import (
 from termwise.text.language_parts import LANGUAGE_PARTS, CatalanWords, LanguageWords
 from termwise.text.standard_words import standard_rules
 from termwise.text.stop_lists import stop_list
-from termwise.text.token_filters import DIGIT, UNLESS_NUMBER
+from termwise.text.token_filters import DIGIT, UNLESS_NUMBER, WITHOUT_ACCENTS, without_accents
 from termwise.text.tokenizer import NOT_SPACE, unicode_word
 from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.wordpiece import WordPieceAnalyzer
@@ -112,7 +112,7 @@ def describe_analyzer(analyzer: Analyzer, *, pieces: bool = True, snowball: bool
     >>> from termwise.text import make_analyzer
     >>> described = describe_analyzer(make_analyzer("standard+porter"))
     >>> described["kind"], described["tokenizer"], [next(iter(step)) for step in described["steps"]]
-    ('words', 'standard-words', ['replace', 'map', 'stem'])
+    ('words', 'standard-words', ['first', 'unless', 'replace', 'map', 'stem'])
     """
     head = {"name": analyzer.spec.name, "fingerprint": analyzer.spec.fingerprint}
     if isinstance(analyzer, WordAnalyzer):
@@ -364,6 +364,8 @@ def _step(analyzer: Analyzer, name: str, snowball: bool) -> list[dict[str, Any]]
     if name.endswith(UNLESS_NUMBER):
         steps = _step(analyzer, name.removesuffix(UNLESS_NUMBER), snowball)
         return [{"unless": DIGIT, "steps": steps}]
+    if name.startswith("stop:") and name.endswith(WITHOUT_ACCENTS):
+        return [{"drop": sorted(without_accents(name.removeprefix("stop:").removesuffix(WITHOUT_ACCENTS)))}]
     if name.startswith("stop:"):
         return [{"drop": sorted(stop_list(name.removeprefix("stop:")))}]
     if name == "lower-case":

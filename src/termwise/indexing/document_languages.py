@@ -31,7 +31,7 @@ class DocumentLanguages:
     >>> texts = [Document("a", "Jacke", {"lang": "de"}), Document("b", "jas", {"lang": "??"}), Document("c", "coat")]
     >>> _ = list(languages.of(texts))
     >>> languages.notes()[0]
-    "2 of 3 documents have no known language in lang, and the analyzer standard: 1 with '??', 1 without a value"
+    "2 of 3 documents have no known language in lang, and the analyzer english-parts: 1 with '??', 1 without a value"
     """
 
     def __init__(self, analyzer: AnalyzerByAttribute) -> None:

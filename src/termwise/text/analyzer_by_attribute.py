@@ -31,7 +31,7 @@ NAME = "by-attribute"
 OTHER = "und"
 """Language of documents without a known one: the code of ISO 639 for an undetermined language."""
 
-DEFAULT = "standard"
+DEFAULT = "english-parts"
 """Analyzer of these documents."""
 
 LANGUAGE_CODES: Mapping[str, str] = MappingProxyType(

@@ -10,6 +10,8 @@ They are to the analyzer of a language what `english-parts` is to `english`, wit
   equal stems. Finnish, Estonian and Spanish letters of their own are kept, see `KEPT_LETTERS`. The stemmers of
   `FOLDED_LAST` need the accents of their languages, which are therefore folded in stems: *čeština* and *cestina* have
   two stems if the accents decide about the ending.
+- Stop words are removed also without their accents, such as French *meme*, where accents are folded before words are
+  stemmed.
 - Words with digits are not stemmed.
 
 ``experiments/language_folding.py`` measures both orders. The other languages have scripts without accents as in Latin,
@@ -19,7 +21,7 @@ or, in Irish, hyphens and capitals inside words with other meanings.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import ClassVar
@@ -28,7 +30,16 @@ from termwise.fast_dataclass import dataclass
 from termwise.text.folding import KEPT_LETTERS, folded_except
 from termwise.text.languages import LANGUAGES
 from termwise.text.spelling import ELIDED
-from termwise.text.token_filters import COMPOSED, FOLDED, JOINED, WordStep, unless_number
+from termwise.text.stop_lists import stop_list
+from termwise.text.token_filters import (
+    COMPOSED,
+    FOLDED,
+    JOINED,
+    WordStep,
+    stop_words_without_accents,
+    unless_number,
+    without_accents,
+)
 from termwise.text.words_with_parts import LETTERS, WordsWithParts, compound_pattern, part_pattern
 
 _SINGLE = "[B-DF-HJLMNP-RTXb-df-hjlmnp-rtx]"
@@ -152,8 +163,41 @@ def steps_with_parts(language: str) -> tuple[WordStep, ...]:
     steps = [of_letters(step) for step in LANGUAGES[language] if not step.name.startswith("elision:")]
     names = [step.name.partition(":")[0] for step in steps]
     stem, lower = names.index("stem"), names.index("lower-case") + 1
-    last = (FOLDED,) if language in FOLDED_LAST else ()
-    return (COMPOSED, *steps[:lower], JOINED, *steps[lower:stem], folded_in(language), *steps[stem:], *last)
+    if language in FOLDED_LAST:
+        return (
+            COMPOSED,
+            *steps[:lower],
+            JOINED,
+            *steps[lower:stem],
+            folded_in(language),
+            *steps[stem:],
+            FOLDED,
+        )
+    plain = _stop_words_without_accents(steps)
+    return (COMPOSED, *steps[:lower], JOINED, *steps[lower:stem], folded_in(language), *plain, *steps[stem:])
+
+
+def steps_with_compounds(language: str) -> tuple[WordStep, ...]:
+    """Return the steps of the analyzer of a language with compounds, whose letters are those that `KEPT_LETTERS` has.
+
+    Examples
+    --------
+    >>> [step.name for step in steps_with_compounds("german")][3:6]
+    ['stop:lucene-german', 'letters:german', 'stop:lucene-german:folded']
+    """
+    steps = [of_letters(step) for step in LANGUAGES[language]]
+    places = [place for place, step in enumerate(steps) if step.name.startswith("letters:")]
+    for place in places:  # *für* is written as *fur* and *fuer*, too
+        steps[place + 1 : place + 1] = _stop_words_without_accents(steps)
+    return (folded_in(language), JOINED, *steps)
+
+
+def _stop_words_without_accents(steps: Sequence[WordStep]) -> list[WordStep]:
+    """Return the step that removes the stop words of other steps without their accents, if some have accents."""
+    lists = [step.name.removeprefix("stop:") for step in steps if step.name.startswith("stop:")]
+    return [
+        stop_words_without_accents(name) for name in lists if not without_accents(name) <= stop_list(name)
+    ]
 
 
 def folded_in(language: str) -> WordStep:

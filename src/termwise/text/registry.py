@@ -88,7 +88,7 @@ def _all_words() -> Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]]:
     from termwise.text.cjk import CjkWords, one_width
     from termwise.text.code_words import CodeWords
     from termwise.text.language_compounds import COMPOUNDS
-    from termwise.text.language_parts import LANGUAGE_PARTS, folded_in, of_letters, steps_with_parts
+    from termwise.text.language_parts import LANGUAGE_PARTS, steps_with_compounds, steps_with_parts
     from termwise.text.languages import LANGUAGES, PersianWords
 
     return {
@@ -104,7 +104,7 @@ def _all_words() -> Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]]:
         },
         **{f"{name}-parts": (words, steps_with_parts(name)) for name, words in LANGUAGE_PARTS.items()},
         **{
-            f"{name}-{kind}": (words, (folded_in(name), JOINED, *map(of_letters, LANGUAGES[name])))
+            f"{name}-{kind}": (words, steps_with_compounds(name))
             for name, compounds in COMPOUNDS.items()
             for kind, words in (("parts", compounds), ("codes", WordsWithParts()))
         },
@@ -341,7 +341,7 @@ def make_analyzer_by_attribute(
     analyzers : mapping of str to str, optional
         Names of the analyzers of some values, in place of those in `analyzers_of_languages`, or for other values.
     default : str or Analyzer, optional
-        Analyzer of documents of other values, and of documents without a value; ``standard`` if it is not given.
+        Analyzer of documents of other values, and of documents without a value; ``english-parts`` if it is not given.
     detect : bool, optional
         Detect the language of documents without a value, see `termwise.text.language_detection`: one of `analyzers`,
         or without any, of `LANGUAGE_CODES`.

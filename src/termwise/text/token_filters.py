@@ -91,6 +91,24 @@ def snowball(language: str) -> WordStep:
     return WordStep(f"stem:snowball-{language}-3.1", partial(_stem, language))
 
 
+def stop_words_without_accents(list_name: str) -> WordStep:
+    """Return the step that removes the words of a stop list that are written without their accents.
+
+    Examples
+    --------
+    >>> step = stop_words_without_accents("lucene-german")
+    >>> step("fur"), step("wahrend"), step("kinder")
+    (None, None, 'kinder')
+    """
+    return WordStep(f"stop:{list_name}{WITHOUT_ACCENTS}", partial(_unless_listed_without_accents, list_name))
+
+
+@cache
+def without_accents(list_name: str) -> frozenset[str]:
+    """Return the words of a stop list without their accents."""
+    return frozenset(map(folded, stop_list(list_name)))
+
+
 def unless_number(step: WordStep) -> WordStep:
     """Return the step for words without digits; words with digits, such as codes, do not change.
 
@@ -107,9 +125,16 @@ def _unless_number(function: Callable[[str], str | None], word: str) -> str | No
     return word if _DIGIT.search(word) else function(word)
 
 
+def _unless_listed_without_accents(list_name: str, word: str) -> str | None:
+    return None if word in without_accents(list_name) else word
+
+
 def _unless_listed(list_name: str, word: str) -> str | None:
     return None if word in stop_list(list_name) else word
 
+
+WITHOUT_ACCENTS = ":folded"
+"""End of the name of a step that removes stop words without accents."""
 
 UNLESS_NUMBER = ":letters"
 """End of the name of a step for words without digits."""

@@ -31,7 +31,7 @@ def test_index_search_change(capsys, place):
     by_lang = ["--analyzer-by", "lang:de=german-codes"]
     assert run(["index", "shop.jsonl", *by_lang, "--out", "i", "--store-text"]) == 0
     error = capsys.readouterr().err
-    assert "1 of 4 documents have no known language in lang, and the analyzer standard" in error
+    assert "1 of 4 documents have no known language in lang, and the analyzer english-parts" in error
     for arguments, doc_ids in (
         (["Jacke"], ["2"]),
         (["gift"], ["2", "3"]),

@@ -184,7 +184,7 @@ def uses(folder: Path) -> Iterator[Any]:
     yield lambda: repr(termwise.open(folder))
     yield lambda: termwise.open(folder).rank("merge list", must_not=["sort the"])
     yield lambda: termwise.open(folder).explain("merge", "d1")
-    yield lambda: _rows(_facts(Index.open(folder)), Index.open(folder).manifest)
+    yield lambda: _rows(_facts(Index.open(folder)), Index.open(folder))
     yield lambda: index_scorer(Index.open(folder)).score("merge", ["sort"])
     yield lambda: open_writer(folder).close()
 

@@ -7,8 +7,8 @@ from termwise.scorers import Background, FunctionScorer, MixedScorer, Scale, mod
 from termwise.scorers.protocol import fingerprint_of
 from termwise.storage.file_record import json_fingerprint, text_fingerprint
 
-BM25 = "sha256:c08e68f65d6c7d63da8ae12983eb2c121acdec6e8a0a83cc829ce019e048b12e"
-MIXTURE = "sha256:4e207f5e23a4b8bbe8fd1fd057e9ddf6ca6aaa2e47e614bbf337539e6a2d4987"
+BM25 = "sha256:cda311df2c0ce92c235dc9f69f4b6459e468caa4fbad18a32dfa4d76457c183f"
+MIXTURE = "sha256:12f5ae2b08d747823306ac7c100a20c244683052d4d38ab08ddb96bf08e8a3c8"
 
 
 def test_a_scorer_without_a_fingerprint():

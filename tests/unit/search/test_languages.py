@@ -471,7 +471,8 @@ def test_documents_without_the_attribute(tmp_path: Path) -> None:
     options = termwise.BuildOptions(say=notes.append)
     termwise.build_index(documents(), tmp_path / "index", analyzer=BY_LANG, options=options)
     assert notes == [
-        "2 of 9 documents have no known language in lang, and the analyzer standard: 1 with 'tlh', 1 without a value"
+        "2 of 9 documents have no known language in lang, and the analyzer english-parts: "
+        "1 with 'tlh', 1 without a value"
     ]
     plain = [Document("a", "Eine Jacke")]
     with pytest.raises(ParameterError, match="no document has the attribute"):

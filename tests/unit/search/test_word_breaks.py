@@ -153,7 +153,9 @@ def test_languages_have_their_own_words(tmp_path):
         {"id": "3", "title": "Kopf Lampe", "lang": "de"},
         {"id": "4", "title": "head", "lang": "en"},
     ]
-    searcher = build_index(shop, tmp_path / "i", model="bm25", analyzer="by-attribute:lang", store_text=True)
+    searcher = build_index(
+        shop, tmp_path / "i", model="bm25", analyzer="by-attribute:lang:de=german", store_text=True
+    )
     assert set(found(searcher, "head lamp", match="all")) == {"1", "2"}
     assert found(searcher, "Kopflampe", match="all") == ("3",)
     assert found(searcher, "head lamp", match="all", lang="de") == ("2",)

@@ -34,7 +34,7 @@ def test_each_language_has_its_analyzer_and_prefix(by_lang):
         "de": ("Die Jacken sind warm", ["de:jack", "de:warm"]),
         "en": ("the jackets are warm", ["en:jacket", "en:warm"]),
         "fr": ("l'hiver et les vestes", ["fr:hiv", "fr:vest"]),
-        "und": ("The Jackets", ["und:the", "und:jackets"]),
+        "und": ("The Jackets", ["und:jacket"]),
     }
     for language, (text, tokens) in sentences.items():
         assert by_lang.of_language(language).tokens(text) == tokens

@@ -15,17 +15,17 @@ GOLDEN = {
     "catalan-parts": (
         "Les col·leccions d'àudio AK-2184/Z",
         "collec aud ak2184z ak 2184 z",
-        "322a57f3da04aef36b246867cc80a7dc40d15d8c8612f0fe204b673a7d94d38b",
+        "9c76a3c28b6f3d52ce5a5e777a8973c165c6d09e17da51bc23ec241694a4174c",
     ),
     "french-parts": (
         "Les crèmes brûlées d'été et L'Oréal AK-2184/Z",
         "crem brul ete loreal oreal ak2184z ak 2184 z",
-        "8cc604ba55649a64104d462d9e3f09c3f89a1156345e3fd07cc6f8f0df761243",
+        "85312072fb933b3f1a1cb2e125733f60411718a4b9addae3b29ce5c15dee3d32",
     ),
     "italian-parts": (
         "Le qualità dell'acqua AK-2184/Z",
         "qualit acqua ak2184z ak 2184 z",
-        "01dd03c68a825eefc9ba40dfcb5d9de3a2d1e446be335ec5384df341d9cb2d2a",
+        "5e2290b8ac0a1fc177395ec88b20892352c17e847cecd325e2b1cb843d89b960",
     ),
     "turkish-parts": (
         "İstanbul'un KIRMIZI çantaları AK-2184/Z",
@@ -50,12 +50,12 @@ GOLDEN = {
     "estonian-parts": (
         "Punased jõulukingad AK-2184/Z",
         "punase jõulukinga ak2184z ak 2184",
-        "2e2d2ccf0cbb44ff31b6a0dc97132f3ea01c7f99bd8e74b3a95cc3d53f9f299b",
+        "a5664a0576945f3dd5eb8e68db6be803b1ff1c04c5e6e27cb154b3395797439d",
     ),
     "finnish-parts": (
         "Punaiset pöydät AK-2184/Z",
         "punais pöydä ak2184z ak 2184 z",
-        "4caff163b55545574431b24ac9ade1d174ea0151a3f3a699e264857c8a23bdca",
+        "f4151b1f61f8529caa8af756d54ef4027ecaf93207a1b93a430774bc0d46b615",
     ),
     "greek-parts": (
         "Τα κόκκινα βιβλία AK-2184/Z",
@@ -90,7 +90,7 @@ GOLDEN = {
     "romanian-parts": (
         "Cărţile roşii AK-2184/Z",
         "cart ros ak2184z ak 2184 z",
-        "bd8c267293f854eeb4ef1ed3a66d971330a576e15780fbe4b530502855ae9216",
+        "2b0e05e7a08e50fbc2e87db5a6c8146fa76bb3dbb9477ea2ec299ff54f013c83",
     ),
     "russian-parts": (
         "Зимние куртки и ёлки AK-2184/Z",
@@ -110,12 +110,12 @@ GOLDEN = {
     "spanish-parts": (
         "Los niños y las canciones AK-2184/Z",
         "niñ cancion ak2184z ak 2184 z",
-        "d028efb7bc42645e9c80708b92e20e1c8349cc6ed58324864a82e014b82b1a62",
+        "b411694ce6b2351e92761bc3abacc94888b449590654cf2bfc8cf61391a8c3d7",
     ),
     "german-codes": (
         "Rote Winterjacken für Café-Gäste AK-2184/Z",
         "rot winterjack cafegast caf gast ak2184z ak 2184 z",
-        "20e22bb98f01d569f63681ffe5c1db3a8f1e90a1c15a216764ddd8b833801f0d",
+        "92ace622af76388129d48bfd3276f9cc0c51456f7462e52c4b40bf34aa218391",
     ),
     "dutch-codes": (
         "Rode winterjassen, crème AK-2184/Z",
@@ -146,6 +146,20 @@ def test_the_same_fingerprint_gives_the_same_tokens_for_ever(name: str) -> None:
     analyzer = make_analyzer(name)
     assert analyzer.tokens(text) == tokens.split()
     assert analyzer.spec.fingerprint == f"sha256:{fingerprint}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "tokens"),
+    [
+        ("german-parts", "Jacken für, fur und fuer Damen", "jack dam"),
+        ("german-codes", "während waehrend wahrend Kinder", "kind"),
+        ("french-parts", "la même meme chose", "chos"),
+        ("polish-parts", "się sie", "sie"),  # the stems are folded
+        ("swedish-codes", "för for", "for"),  # ö is a letter of its own
+    ],
+)
+def test_stop_words_without_accents(name: str, text: str, tokens: str) -> None:
+    assert make_analyzer(name).tokens(text) == tokens.split()
 
 
 def test_every_analyzer_with_parts_has_its_tokens() -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from termwise.text import analyzer_names, make_analyzer
 from termwise.text.language_compounds import COMPOUNDS
+from termwise.text.language_parts import LANGUAGE_PARTS
 from termwise.text.languages import LANGUAGES
 
 # sa and bert-token do what standard and wordpiece do.
@@ -20,13 +21,14 @@ for name, package in (
     if find_spec(package) is None:
         NAMES.remove(name)
 every_analyzer = pytest.mark.parametrize("analyzer", [make_analyzer(name) for name in NAMES], ids=NAMES)
-OVERLAPPING = ("chinese", "cjk", "code", "english-parts", *PARTS)
+CODES = (*(f"{name}-codes" for name in COMPOUNDS), *(f"{name}-parts" for name in LANGUAGE_PARTS))
+OVERLAPPING = ("chinese", "cjk", "code", "english-parts", *PARTS, *CODES)
 # Other languages have the same steps.
 SOME = [
     name
     for name in NAMES
-    if name not in (*LANGUAGES, *PARTS)
-    or name in ("french", "german-parts", "hindi", "irish", "persian", "turkish")
+    if name not in (*LANGUAGES, *PARTS, *CODES)
+    or name in ("french", "french-parts", "german-parts", "hindi", "irish", "persian", "turkish")
 ]
 some_analyzers = pytest.mark.parametrize("analyzer", [make_analyzer(name) for name in SOME], ids=SOME)
 hard_pieces = [

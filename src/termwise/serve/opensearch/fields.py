@@ -221,7 +221,7 @@ def attribute_type(name: str, value: object, *, new: bool = False) -> FieldType:
     kind = text(keys.get("type"), f"type of {name}")
     if kind not in _ATTRIBUTES:
         known = [*([] if new else ["text"]), *_ATTRIBUTES]
-        fix = "an index gets all its texts when it is created: name them in PUT /INDEX, or build it with --fields"
+        fix = "an index gets all its texts when it is created: name them in PUT /INDEX, or when it is built"
         raise UnsupportedError.of(
             f"for the field {name}, the type", kind, known, fix if new and kind == "text" else ""
         )
