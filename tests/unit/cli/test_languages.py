@@ -52,7 +52,7 @@ def test_index_search_change(capsys, place):
     assert found(capsys) == ["5"]
     assert run(["inspect", "i"]) == 0
     assert (
-        "by-attribute:lang: de german-codes, en english-parts, it italian-parts, other documents standard, "
+        "by-attribute:lang: de german-codes, en english-parts, it italian-parts, other documents english-parts, "
         "34 more without documents\n"
     ) in capsys.readouterr().out
 
