@@ -26,7 +26,7 @@ are in no other language; see `SimilarTermsByLanguage`.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -46,7 +46,7 @@ from termwise.index import Index
 from termwise.index.segment import concatenated_ranges
 from termwise.index.terms import MappedVocabulary
 from termwise.text import LOWER_CASE, Analysis, Analyzer, WordAnalyzer
-from termwise.text.analyzer_by_attribute import SEPARATOR, AnalyzerByAttribute
+from termwise.text.analyzer_by_attribute import SEPARATOR, AnalyzerByAttribute, language_of_token
 from termwise.weights import TermWeights
 
 MOST_TERMS = 5
@@ -723,7 +723,8 @@ class SimilarTermsByLanguage:
     def added_to(self, query: str, *, fuzzy: bool, prefix: bool) -> list[AddedTerm]:
         """Return the terms to add to a query, see `SimilarTerms.added_to`.
 
-        For a word, these are the terms of the languages in which they resemble it most.
+        For a word, these are the terms of the languages in which they resemble it most. Each word has its part of the
+        documents of all languages; a word of several languages has the same share in each of them.
         """
         found = [
             each for similar in self.languages for each in similar.added_to(query, fuzzy=fuzzy, prefix=prefix)
@@ -737,7 +738,27 @@ class SimilarTermsByLanguage:
         for each, distance in zip(fuzzy_terms, distances, strict=True):
             least[each.spans] = min(distance, least.get(each.spans, distance))
         pairs = zip(fuzzy_terms, distances, strict=True)
-        return [*completed.terms, *(each for each, distance in pairs if distance == least[each.spans])]
+        nearest = [each for each, distance in pairs if distance == least[each.spans]]
+        return [*completed.terms, *self._shared(query, nearest)]
+
+    def _shared(self, query: str, nearest: Sequence[AddedTerm]) -> list[AddedTerm]:
+        """Return terms with parts of the documents of all languages, in place of those of their own."""
+        documents = self.index.document_frequencies
+        of_words = defaultdict[tuple[Span, ...], Counter[str]](Counter)
+        of_languages = Counter[tuple[tuple[Span, ...], str]]()
+        for each in nearest:
+            number = int(documents[each.number])
+            of_words[each.spans][each.word.lower()] += number
+            of_languages[each.spans, language_of_token(each.term)] += number
+        shared = []
+        for each in nearest:
+            words = of_words[each.spans]
+            if len(words) > 1 and not any(" " in word for word in (query[slice(*each.spans[-1])], *words)):
+                own = documents[each.number] / of_languages[each.spans, language_of_token(each.term)]
+                share = each.share / own * words[each.word.lower()] / words.total()
+                each = replace(each, share=float(share))
+            shared.append(each)
+        return shared
 
 
 def _added(

@@ -509,3 +509,23 @@ def test_detected_languages_become_attributes(tmp_path: Path) -> None:
     searcher = searcher.refresh()
     assert searcher.attributes(["sv1"]) == [{"lang": "sv"}]
     assert searcher.search(Search("jackor", lang="sv")).ranking.doc_ids == ("sv1",)
+
+
+def test_similar_words_share_the_documents_of_all_languages(tmp_path: Path) -> None:
+    """*kettle* and *Kette* are one edit from *kettel*; the brand is in both languages."""
+    shop = [
+        *({"id": f"e{n}", "title": "steel kettle of Steiner", "lang": "en"} for n in range(6)),
+        *({"id": f"d{n}", "title": "goldene Kette von Steiner", "lang": "de"} for n in range(2)),
+    ]
+    searcher = termwise.build_index(
+        shop, tmp_path / "i", model="bm25", analyzer="by-attribute:lang:de=german,en=english", store_text=True
+    )
+    similar = searcher.backend.suggesting.similar_terms
+    assert similar is not None
+
+    def shares(query: str) -> dict[str, float]:
+        return {each.term: each.share for each in similar.added_to(query, fuzzy=True, prefix=False)}
+
+    assert shares("kettel") == pytest.approx({"en:kettl": 5 / 6 * 6 / 8, "de:kett": 5 / 6 * 2 / 8})
+    assert shares("stiener") == pytest.approx({"en:steiner": 6 / 7, "de:stein": 6 / 7})
+    assert searcher.search(Search("kettel", fuzzy=True)).ranking.doc_ids[0] == "e0"
