@@ -172,7 +172,7 @@ class Correction:
         ]
         if other is not None:
             words = typed.split()
-            share = (1 - 1 / len(" ".join(words))) * other.documents / total * len(words) / len(other.terms)
+            share = (1 - 1 / len(" ".join(words))) * other.documents / total * other.weight
             added += [
                 AddedTerm(prefix + term, number, other.text, "fuzzy", share, self.spans)
                 for term, number in other.terms
@@ -526,8 +526,8 @@ class SimilarTerms:
 
         A similar term has the share (1 - distance / length of the word) · its part of the documents of all similar
         terms of the word. Words that differ by a blank are such terms at the distance 1, with the documents that have
-        all of them: two words have half of the share each, and a joined word, which is added for two, has twice its
-        share; its part is that of its documents and those with both words.
+        all of them: two words have half of the share each, and a joined word, which is added for two, has the weight of
+        both; its part is that of its documents and those with both words.
 
         The share of a term that begins with the last word is its part of the documents of all these terms and of the
         word itself: an estimate of the probability that the word will be completed to it. If the word has a digit and

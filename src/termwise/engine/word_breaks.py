@@ -11,6 +11,7 @@ Words with a digit are left out, because another number is another thing, and so
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import islice, pairwise
@@ -51,6 +52,10 @@ class WordBreak:
         Number of documents with the words as they were typed.
     spans : tuple of (int, int)
         Positions of the typed words in the query.
+    weight : float
+        Weight of the typed words in units of that of each term: of two words, the sum of their idf by that of the
+        joined word, so that a document with it has as much as one with both; of one word, a half for each of two. A
+        word that no document has counts as one that a single document has.
     """
 
     text: str
@@ -58,6 +63,7 @@ class WordBreak:
     documents: int
     typed: int
     spans: tuple[Span, ...]
+    weight: float = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +105,12 @@ class WordBreaks:
                 found[token] = replace(earlier, spans=(*earlier.spans, (start, last)))
                 continue
             documents = int(self.index.document_frequencies[number])
-            both = (documents_with_word(self.index, self.number, analysis, word) for word in (first, second))
+            both = [documents_with_word(self.index, self.number, analysis, word) for word in (first, second)]
             typed = int(np.logical_and(*both).sum())
             if documents > typed:
-                found[token] = WordBreak(text, (term,), documents, typed, ((start, last),))
+                of_words = sum(self._idf(max(1, int(each.sum()))) for each in both)
+                weight = of_words / self._idf(documents)
+                found[token] = WordBreak(text, (term,), documents, typed, ((start, last),), weight)
         return list(found.values())
 
     def in_two(self, word: str, spans: tuple[Span, ...]) -> WordBreak | None:
@@ -119,6 +127,10 @@ class WordBreaks:
             if documents > (0 if best is None else best.documents) and self._are_neighbours(first, second):
                 best = WordBreak(f"{word[:place]} {word[place:]}", (first, second), documents, 0, spans)
         return best
+
+    def _idf(self, documents: int) -> float:
+        """Return the idf of a word in some of the documents, as BM25 has it."""
+        return math.log1p((len(self.index) - documents + 0.5) / (documents + 0.5))
 
     def _term(self, text: str) -> tuple[str, int] | None:
         """Return the term of a text that is one word, for a compound that of the whole, if a document has it."""
