@@ -43,7 +43,7 @@ CODES = {
     "spanish": "es",
     "turkish": "tr",
 }
-"""Dictionary of each language whose dictionary has accents."""
+"""Code in the dictionaries of simplemma, for languages that are written with accents."""
 
 WORDS = 8
 

@@ -313,7 +313,7 @@ def _texts(
     *,
     codes: bool,
 ) -> Iterator[str]:
-    """Yield the names of the fields that are text, the title first; with `codes`, also those of codes.
+    """Yield the names of the text fields, the title first. With `codes`, fields of codes are text fields, too.
 
     `named` are attributes that are no texts, unless they are codes.
     """

@@ -41,7 +41,7 @@ MINUTE = DAY // 1440
 """Microseconds of a minute; the least unit of a half-life."""
 
 FRACTION_BITS = 32
-"""Binary places of what a boost adds to a score."""
+"""Number of binary digits after the point in what a boost adds to a score."""
 
 MOST_WEIGHT = 1e6
 """Largest weight of a boost, and the smallest one with a minus sign."""

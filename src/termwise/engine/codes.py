@@ -29,7 +29,7 @@ _BETWEEN = r"(?:[ _&'’.\u00a0\u2009\u202f]| ?[-/\u2010-\u2015] ?)?"
 
 
 def has_digits(word: str) -> bool:
-    """Return whether a compound has digits, so that its parts belong next to each other."""
+    """Return whether a text has digits. The parts of a compound with digits belong next to each other."""
     return any(map(str.isdigit, word))
 
 

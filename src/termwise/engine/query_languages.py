@@ -1,4 +1,4 @@
-"""Queries of an index whose analyzer depends on an attribute: one row for the words of all languages.
+"""Queries of an index in several languages, whose words have the same idf in all of them.
 
 Each language has its own document frequencies, and its idf is part of the weights of its documents. So of two documents
 with the same brand in their titles, the one in whose language the brand is rarer has the larger weight, and all
@@ -19,7 +19,6 @@ adds for the same words, such as those of similar spelling, are one word.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import final
@@ -29,6 +28,7 @@ from termwise.engine.added_terms import AddedTerm
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.index.encoder_description import documents_of_languages
+from termwise.kernels.weighting import lucene_idf_of
 from termwise.text.analyzer_by_attribute import AnalyzerByAttribute, language_of_token, readings
 from termwise.weights import TermWeights
 
@@ -97,7 +97,7 @@ class QueryEncoderByLanguage:
     def _idf(self, language: str, frequency: int) -> float:
         """Return the idf of Lucene's BM25."""
         documents = max(frequency, self._documents.get(language, len(self.index)))
-        return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
+        return lucene_idf_of(frequency, documents)
 
     @cached_property
     def _documents(self) -> dict[str, int]:

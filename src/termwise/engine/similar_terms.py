@@ -38,6 +38,7 @@ import numpy.typing as npt
 
 from termwise.budget import spend
 from termwise.engine.added_terms import AddedTerm, AddedTerms, Span
+from termwise.engine.codes import has_digits
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage
 from termwise.engine.word_breaks import WordBreak, WordBreaks, documents_with_term, documents_with_word
@@ -123,7 +124,7 @@ def most_edits(word: str) -> int:
     >>> most_edits("fox"), most_edits("tents"), most_edits("kettle"), most_edits("type66")
     (0, 1, 2, 0)
     """
-    if not 4 <= len(word) <= LONGEST or any(map(str.isdigit, word)):
+    if not 4 <= len(word) <= LONGEST or has_digits(word):
         return 0
     return 1 if len(word) < 6 else 2
 
@@ -298,7 +299,7 @@ class SimilarTerms:
             return ()
         spend()
         found = self._within(code, 1)
-        numbers = [number for number, term in found.items() if any(map(str.isdigit, term))]
+        numbers = [number for number, term in found.items() if has_digits(term)]
         return tuple(self._most_frequent(np.array(numbers, dtype=np.int64), 1))
 
     def _nearest(self, token: str, word: str) -> tuple[SimilarTerm, ...]:
@@ -378,7 +379,7 @@ class SimilarTerms:
                     for place in places:
                         if analysis.tokens[place] == term.term:
                             (words if place == places.start else parts)[text[slice(*spans[place])]] += 1
-                            only_in_codes &= place > places.start and any(map(str.isdigit, whole))
+                            only_in_codes &= place > places.start and has_digits(whole)
             found = _Written(words or parts, only_in_codes and bool(parts))
             if len(self._written) >= REMEMBERED:
                 self._written.clear()
@@ -444,7 +445,7 @@ class SimilarTerms:
         They are at most `MOST_TERMS`, or `MOST_CODES` if the prefix has a digit.
         """
         numbers = self.vocabulary.starting_with(prefix)
-        most = MOST_CODES if any(map(str.isdigit, prefix)) else MOST_TERMS
+        most = MOST_CODES if has_digits(prefix) else MOST_TERMS
         return self._most_frequent(numbers[numbers != self.vocabulary.number(without)], 0, most)
 
     def completing(self, text: str, is_known: Callable[[str], bool]) -> tuple[int, Iterator[SimilarTerm]]:
@@ -552,7 +553,7 @@ class SimilarTerms:
             completed = self.starting_with(self._beginning(token, query[start:]), without=token)
             documents = self.documents(token)
             total = documents + sum(term.documents for term in completed)
-            is_code = not documents and any(map(str.isdigit, token))
+            is_code = not documents and has_digits(token)
             span = (start, len(query))
             added += [
                 _added(self.prefix, term, "prefix", 1.0 if is_code else term.documents / total, (span,))

@@ -11,7 +11,6 @@ Words with a digit are left out, because another number is another thing, and so
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import islice, pairwise
@@ -21,9 +20,11 @@ import numpy.typing as npt
 
 from termwise.budget import spend
 from termwise.engine.added_terms import Span
+from termwise.engine.codes import has_digits
 from termwise.engine.text_conditions import documents_with, on_a_path
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
+from termwise.kernels.weighting import lucene_idf_of
 from termwise.text import Analysis, Analyzer
 
 SHORTEST_PART = 3
@@ -94,7 +95,7 @@ class WordBreaks:
             (start, end), (next_start, last) = spans[first.start], spans[second.start]
             second_word = query[next_start:last]
             text = query[start:end] + (second_word if query[start:end].isupper() else second_word.lower())
-            if not query[end:next_start].isspace() or len(text) > LONGEST_WORD or any(map(str.isdigit, text)):
+            if not query[end:next_start].isspace() or len(text) > LONGEST_WORD or has_digits(text):
                 continue
             term = self._term(text)
             if term is None or term[0] in analysis.tokens:
@@ -108,15 +109,15 @@ class WordBreaks:
             both = [documents_with_word(self.index, self.number, analysis, word) for word in (first, second)]
             typed = int(np.logical_and(*both).sum())
             if documents > typed:
-                of_words = sum(self._idf(max(1, int(each.sum()))) for each in both)
-                weight = of_words / self._idf(documents)
+                of_words = sum(lucene_idf_of(max(1, int(each.sum())), len(self.index)) for each in both)
+                weight = of_words / lucene_idf_of(documents, len(self.index))
                 found[token] = WordBreak(text, (term,), documents, typed, ((start, last),), weight)
         return list(found.values())
 
     def in_two(self, word: str, spans: tuple[Span, ...]) -> WordBreak | None:
         """Return the two words that a word which no document has stands for; None without any."""
         best: WordBreak | None = None
-        if len(word) > LONGEST_WORD or any(map(str.isdigit, word)):
+        if len(word) > LONGEST_WORD or has_digits(word):
             return None
         for place in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1):
             spend()
@@ -127,10 +128,6 @@ class WordBreaks:
             if documents > (0 if best is None else best.documents) and self._are_neighbours(first, second):
                 best = WordBreak(f"{word[:place]} {word[place:]}", (first, second), documents, 0, spans)
         return best
-
-    def _idf(self, documents: int) -> float:
-        """Return the idf of a word in some of the documents, as BM25 has it."""
-        return math.log1p((len(self.index) - documents + 0.5) / (documents + 0.5))
 
     def _term(self, text: str) -> tuple[str, int] | None:
         """Return the term of a text that is one word, for a compound that of the whole, if a document has it."""

@@ -30,7 +30,7 @@ TEXT_KEYS = ("chunk", "field_weights", "fields")
 
 
 DOCUMENTS_OF_LANGUAGE = "documents:"
-"""Beginning of the names of statistics that are the numbers of documents of languages."""
+"""Prefix of the names of statistics that count the documents of each language."""
 
 
 def documents_of_languages(statistics: Mapping[str, int]) -> dict[str, int]:

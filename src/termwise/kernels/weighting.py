@@ -58,7 +58,18 @@ def lucene_idf(document_frequencies: Array, n_documents: int) -> Array:
     ndarray of shape (V,), float64
         ``ln(1 + (N - df + 0.5) / (df + 0.5))``; 0 if df is 0.
     """
-    return _by_frequency(document_frequencies, lambda df: math.log1p((n_documents - df + 0.5) / (df + 0.5)))
+    return _by_frequency(document_frequencies, lambda df: lucene_idf_of(df, n_documents))
+
+
+def lucene_idf_of(document_frequency: int, n_documents: int) -> float:
+    """Return the idf of Lucene's BM25 for one term, which a document has; see `lucene_idf`.
+
+    Examples
+    --------
+    >>> round(lucene_idf_of(2, 4), 4)
+    0.6931
+    """
+    return math.log1p((n_documents - document_frequency + 0.5) / (document_frequency + 0.5))
 
 
 def robertson_idf(document_frequencies: Array, n_documents: int) -> Array:

@@ -37,6 +37,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.engine.allowed_documents import AllowedDocuments, aligned
+from termwise.engine.codes import has_digits
 from termwise.engine.feedback import Feedback, moved_query
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import no_languages, no_whole_words, no_words
@@ -578,7 +579,7 @@ class MixtureMatches:
             return 0.0
         if has_codes_only(self.query.text):
             return LEAST_RELEVANCE_OF_PIECES
-        if self.has_words and self.search.match is None and not any(map(str.isdigit, self.query.text)):
+        if self.has_words and self.search.match is None and not has_digits(self.query.text):
             return 0.0  # the words of documents that have parts of a code only are not those of the query
         if len(self.ordinals()):
             return 0.0

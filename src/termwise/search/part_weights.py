@@ -34,6 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.engine.added_terms import AddedTerm, Span
+from termwise.engine.codes import has_digits
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import added_terms
 from termwise.engine.text_conditions import documents_with, on_a_path
@@ -110,7 +111,7 @@ def part_weights(
     similar = None if words is None else parts[words].backend.similar_terms
     if words is None or similar is None or own[words] <= 0:
         return PartWeights(own, own)
-    if '"' not in text and not any(map(str.isdigit, text)):  # most queries
+    if '"' not in text and not has_digits(text):  # most queries
         return PartWeights(own, own)
     moved = [
         part.index.term_vectors is not None and weight > 0 for part, weight in zip(parts, own, strict=True)
@@ -155,7 +156,7 @@ def without_codes(text: str) -> str:
 
 def has_codes_only(text: str) -> bool:
     """Return whether all words of a query are codes; see `without_codes`."""
-    return any(map(str.isdigit, text)) and not without_codes(text)
+    return has_digits(text) and not without_codes(text)
 
 
 def _identifiers(
@@ -211,7 +212,7 @@ def _identifiers(
 def _is_beginning(word: str, added: Sequence[AddedTerm]) -> bool:
     """Return whether a word has a digit, and all of its completions have the form of an identifier."""
     completions = [each.word for each in added if each.origin == "prefix"]
-    return any(map(str.isdigit, word)) and bool(completions) and all(map(_has_shape, completions))
+    return has_digits(word) and bool(completions) and all(map(_has_shape, completions))
 
 
 def _inside(span: Span, other: Span) -> bool:

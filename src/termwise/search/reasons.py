@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from termwise.search.suggestions import Suggestion
 
 MOST_WORDS = 4
-"""Number of words of a query that are looked up among the values of attributes."""
+"""Largest number of words of a query that are compared with the values of attributes."""
 
 _REMOVED = "the analyzer removes all words of the query"
 

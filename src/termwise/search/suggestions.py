@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from termwise.engine.added_terms import AddedTerms
+from termwise.engine.codes import has_digits
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import added_terms
 from termwise.engine.similar_terms import (
@@ -82,7 +83,7 @@ class Suggestion:
     @property
     def is_code(self) -> bool:
         """Whether the word is a code: it has a digit. A fuzzy search does not search for similar codes."""
-        return any(map(str.isdigit, self.word))
+        return has_digits(self.word)
 
 
 @dataclass(frozen=True)

@@ -325,7 +325,7 @@ def _parsed_changes(served: ServedIndex, body: bytes, most: int) -> list[Change 
 
 
 def _parsed(searcher: Searcher, number: int, given: object) -> Change | dict[str, Any]:
-    """Return the change of a line, or of an object of an array, or the answer that says why it is refused."""
+    """Return the change that a JSON object describes, or the answer that says why it is refused."""
     record: dict[str, Any] = {}
     try:
         record = _record(parsed_json(given) if isinstance(given, bytes) else given)

@@ -11,7 +11,7 @@ from termwise.text.words_with_parts import CAPITAL, SMALL, kinds_of_text, spans_
 
 _LETTERS = f"A-Za-z{CAPITAL}{SMALL}"
 IDENTIFIER = re.compile(f"[{_LETTERS}0-9_]*[{_LETTERS}0-9][{_LETTERS}0-9_]*")
-"""An identifier, over the kinds of characters of `words_with_parts`."""
+"""Pattern of an identifier, in a text of kinds of characters; see `kinds_of_characters`."""
 
 PART = re.compile(f"[A-Z{CAPITAL}]+(?![a-z{SMALL}])|[A-Z{CAPITAL}]?[a-z{SMALL}]+|[0-9]+")
 """A part of an identifier, over the same kinds."""

@@ -161,7 +161,7 @@ def spans_beside_marks(kinds: str, spans: Callable[[str], list[tuple[int, int]]]
 
 @cache
 def _caches(part: re.Pattern[str]) -> tuple[WordCache[Ranges], WordCache[tuple[str, ...]]]:
-    """Return caches of the ranges of a compound and its parts, and of their texts."""
+    """Return two caches for compounds: of the ranges of a compound and its parts, and of their texts."""
     return WordCache(partial(_parts, part)), WordCache(partial(_words, part))
 
 

@@ -202,7 +202,7 @@ class Documents(RuleBasedStateMachine):
                 assert {name for name, _ in ranking} == {name for name in known if known[name] in languages}
 
     def explained(self, searcher: Searcher, query: str, **options: Any) -> list[tuple[str, float]]:
-        """Return a steered ranking; the explanation of each score adds up to it."""
+        """Return the ranking with a relevance file, and check that explanations add up to the scores."""
         results = searcher.search(Search(query, k=70, relevance=self.relevance(), **options))
         ranking = list(zip(results.ranking.doc_ids, results.ranking.scores.tolist(), strict=True))
         for (_, score), each in zip(ranking, results.explain(), strict=True):

@@ -132,7 +132,7 @@ def test_equal_documents_have_equal_scores_in_languages_of_other_sizes(tmp_path:
 
 
 def test_a_compound_has_the_idf_of_its_terms(tmp_path: Path) -> None:
-    """German has the whole and both parts, English the parts; one of two documents has each."""
+    """The German text has the compound as a whole and in parts, the English text has its parts only."""
     shop = [
         {"id": str(number), "text": text, "lang": lang}
         for number, (lang, text) in enumerate([("de", "AB-12"), ("de", "x"), ("en", "AB, 12"), ("en", "x")])
@@ -239,7 +239,7 @@ def test_similar_words_and_suggestions(searcher: Searcher) -> None:
 
 
 def test_spellings_of_german_in_documents_of_other_languages(tmp_path: Path) -> None:
-    """An English document has kuhlschrank, which is one edit from Kuehlschrank; a German one has the word."""
+    """*Kuehlschrank* is one edit from *kuhlschrank* in an English document, and a known word in a German one."""
     shop = [
         {"id": "en", "title": "Kühlschrank und Lampe", "lang": "en"},
         {"id": "de", "title": "Möbel und Türen", "lang": "de"},
@@ -267,7 +267,7 @@ def test_synonyms_and_rules(searcher: Searcher) -> None:
 def test_synonyms_of_several_languages_are_analysed_once(
     searcher: Searcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A query in five languages looks up each synonym once, so that thousands of lines cost a fraction of a second."""
+    """A query that is read in five languages looks up each synonym once."""
     looked_up = []
     of = WordsInPieces.of
     monkeypatch.setattr(WordsInPieces, "of", lambda self, text: looked_up.append(text) or of(self, text))
@@ -512,7 +512,7 @@ def test_detected_languages_become_attributes(tmp_path: Path) -> None:
 
 
 def test_similar_words_share_the_documents_of_all_languages(tmp_path: Path) -> None:
-    """*kettle* and *Kette* are one edit from *kettel*; the brand is in both languages."""
+    """*kettle* and *Kette* are both one edit from *kettel*; documents of both languages have the brand."""
     shop = [
         *({"id": f"e{n}", "title": "steel kettle of Steiner", "lang": "en"} for n in range(6)),
         *({"id": f"d{n}", "title": "goldene Kette von Steiner", "lang": "de"} for n in range(2)),

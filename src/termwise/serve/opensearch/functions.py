@@ -63,7 +63,7 @@ _FIX = "set boosts in the relevance file of the index: half_life for dates, near
 
 
 _KEPT: WeakKeyDictionary[Searcher, dict[str, tuple[float, float]]] = WeakKeyDictionary()
-"""Mean and largest value of attributes of open indexes, which take time to compute."""
+"""Mean and largest value of each attribute, kept while its index is open."""
 
 
 class Functions(NamedTuple):
@@ -90,7 +90,7 @@ class Functions(NamedTuple):
 
 @dataclass(frozen=True)
 class _Function:
-    """A function as ``low + (high - low) * shape``.
+    """Function of a ``function_score``, whose value is ``low + (high - low) * shape``.
 
     Attributes
     ----------
@@ -256,7 +256,7 @@ def _function(given: dict[str, Any], searcher: Searcher) -> _Function:
 
 
 def _of_value(attribute: str, value: object, weight: float, searcher: Searcher) -> _Function:
-    """Return a ``field_value_factor`` as a saturation.
+    """Return the saturation that is nearest to a ``field_value_factor``.
 
     It has the value of the function at 0, and at the mean and the largest value of the index; a function without such
     a saturation is nearly a straight line.

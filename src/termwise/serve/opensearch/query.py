@@ -366,7 +366,7 @@ class _Reading:
         return words
 
     def check_condition(self, kind: str, words: Words) -> None:
-        """Check that a condition is on all texts; results that a client leaves out on purpose are not shown."""
+        """Check that a condition is on all texts of a document; on some, it would let excluded results through."""
         if words.part:
             raise self.fields.refused_part(f"in filter and must_not, {kind}", words.part)
 

@@ -171,7 +171,7 @@ class _Parser:
         return token
 
     def require(self, found: list[tuple[Occur, _Term]], stated: Sequence[bool]) -> list[tuple[Occur, _Term]]:
-        """Require optional conditions and phrases that have no operator, if there are other terms.
+        """Make conditions and phrases without an operator required, if there are other terms.
 
         `stated` says of each term whether an operator is beside it. Conditions that name values of one attribute are
         one: one of the values suffices.
@@ -202,7 +202,7 @@ class _Parser:
         return [*terms, *(("must", _Term({"terms": {name: each}})) for name, each in values.items())]
 
     def note(self, note: str) -> None:
-        """Note what the clauses do other than the query."""
+        """Add a note on what the clauses do differently from the query."""
         self.notes = list(dict.fromkeys([*self.notes, note]))
 
     def in_parentheses(self, field: str = "") -> _Term:

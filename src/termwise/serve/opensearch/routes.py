@@ -64,7 +64,7 @@ OBJECTS = (JSON, "application/vnd.elasticsearch+json")
 """Media types of bodies; the second one is that of clients of Elasticsearch."""
 
 LINES = (NDJSON, "application/vnd.elasticsearch+x-ndjson", *OBJECTS)
-"""Media types of bodies with one JSON object a line."""
+"""Media types of bodies in which each line is a JSON object."""
 
 _COMPATIBLE = re.compile(r"application/vnd\.elasticsearch\+json *; *compatible-with=[0-9]{1,3}")
 

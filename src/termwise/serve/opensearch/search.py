@@ -37,7 +37,7 @@ from termwise.serve.settings import ServiceSettings
 
 
 class Answer(NamedTuple):
-    """Body of an answer, and what the request asks for and the search does not do, in sentences."""
+    """Body of an answer, and sentences on what the search does differently from the request."""
 
     body: dict[str, Any]
     notes: tuple[str, ...]

@@ -615,7 +615,7 @@ def test_functions_with_other_scores_are_refused(client: TestClient, query: obje
 LOG1P = {"field_value_factor": {"field": "price", "modifier": "log1p"}}
 SHARE = math.log(1 + 14.6) / math.log(41)
 SATURATION = 14.6 * 40 * (1 - SHARE) / (40 * SHARE - 14.6)
-"""Of log(1 + price), whose mean and largest arguments are 14.6 and 40."""
+"""Saturation for log(1 + price); the mean price is 14.6, and the largest 40."""
 
 
 def test_the_saturation_of_a_logarithm_has_its_value_at_the_mean() -> None:
@@ -1191,7 +1191,7 @@ def warnings_of(answer: Any) -> list[str]:
 def test_a_clause_on_one_of_several_fields_is_for_all_texts(
     books: TestClient, clause: str, field: str
 ) -> None:
-    """Book a has *tea* in its title, and b in its content."""
+    """The word *tea* is in the title of book a, and in the content of book b."""
     whole = search(books, {"multi_match": {"query": "tea"}}, index="books")
     one: dict[str, Any] = {"query": {clause: {field: "tea"}}}
     answer = books.post("/books/_search", json=one)
