@@ -84,11 +84,11 @@ def document(doc_id: str, text: str, form: str, *, later: bool = True) -> Docume
 
 
 def boosted(attributes: Mapping[str, Any]) -> float:
-    """Return the sum of the boosts of `STEERED` for a document."""
+    """Return the sum of the boosts of `STEERED` for a document, of which one has no exact value in binary."""
     score = 3 * 0.5 ** abs(attributes["words"] - 2)
     if "first" in attributes:
         score += -1.5 * (attributes["first"] in ("w1", "w2"))
-        score += 0.7 * (1 / (1 + 3 / attributes["sold"]))
+        score += round(0.7 * (1 / (1 + 3 / attributes["sold"])) * 2**32) / 2**32
         score += 2 * 0.5**5
     return score
 
