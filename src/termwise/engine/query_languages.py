@@ -7,9 +7,11 @@ word the same idf in all of them: the mean of its idf in these languages, weight
 
     idf(w) = sum_L df_L(w) idf_L(w) / sum_L df_L(w)
 
-The weight of the term of w in the language L is its number of occurrences times idf(w) / idf_L(w). So equal documents
-have equal scores up to the mean lengths of their languages, and a word that only one language has, or a query in one
-language, keeps its weights.
+The weight of the term of w in the language L is its number of occurrences times idf(w) / stored_L(w), where
+stored_L(w) is the idf in the weights of the documents, which has the document frequency of the time when the weights
+were computed. So equal documents have equal scores up to the mean lengths of their languages. A word that only one
+language has, or a query in one language, has the current idf of this language. It is that of the weights if the index
+was not changed.
 
 A compound that an analyzer writes as a whole and in parts is one word. Its idf in a language is the sum of those of its
 terms, as a document with the whole has all of them, and its document frequency is the smallest of theirs. Words at
@@ -21,7 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import final
+from typing import NamedTuple, final
+
+import numpy as np
+import numpy.typing as npt
 
 from termwise.budget import spend
 from termwise.engine.added_terms import AddedTerm
@@ -83,21 +88,37 @@ class QueryEncoderByLanguage:
         }
         return [factors[each.spans, each.origin][language_of_token(each.term)] for each in added]
 
-    def _of_word(self, language: str, numbers: Sequence[int]) -> tuple[int, float]:
-        """Return the document frequency and the idf of a word in a language."""
-        frequencies = [df for number in numbers if (df := int(self.index.document_frequencies[number]))]
-        return min(frequencies, default=0), sum(self._idf(language, df) for df in frequencies)
+    def _of_word(self, language: str, numbers: Sequence[int]) -> WordStatistics:
+        """Return the statistics of a word in a language."""
+        frequencies = self.index.document_frequencies
+        having = {number: int(frequencies[number]) for number in numbers if frequencies[number]}
+        return WordStatistics(
+            min(having.values(), default=0),
+            sum(self._idf(language, df) for df in having.values()),
+            sum(self._idf(language, self._built(number)) for number in having),
+        )
 
-    def _of_added(self, added: Sequence[AddedTerm]) -> tuple[int, float]:
+    def _of_added(self, added: Sequence[AddedTerm]) -> WordStatistics:
         language, frequencies = language_of_token(added[0].term), self.index.document_frequencies
+        shares = sum(each.share for each in added)
         dfs = [int(frequencies[each.number]) for each in added]
         idf = sum(each.share * self._idf(language, df) for each, df in zip(added, dfs, strict=True))
-        return sum(dfs), idf / sum(each.share for each in added)
+        stored = sum(each.share * self._idf(language, self._built(each.number)) for each in added)
+        return WordStatistics(sum(dfs), idf / shares, stored / shares)
 
     def _idf(self, language: str, frequency: int) -> float:
-        """Return the idf of Lucene's BM25."""
-        documents = max(frequency, self._documents.get(language, len(self.index)))
-        return lucene_idf_of(frequency, documents)
+        """Return the idf of Lucene's BM25; a language that the weights lack has the number of all documents."""
+        documents = self._documents.get(language, self.index.manifest.encoder.statistics["documents"])
+        return lucene_idf_of(frequency, max(frequency, documents))
+
+    def _built(self, number: int) -> int:
+        """Return the document frequency of a term in the weights, which is 1 for terms that were added later."""
+        return max(1, int(self._frequencies[number])) if number < len(self._frequencies) else 1
+
+    @cached_property
+    def _frequencies(self) -> npt.NDArray[np.uint32]:
+        """Document frequencies in the weights."""
+        return self.index.built_frequencies()
 
     @cached_property
     def _documents(self) -> dict[str, int]:
@@ -105,23 +126,41 @@ class QueryEncoderByLanguage:
         return documents_of_languages(self.index.manifest.encoder.statistics)
 
 
-def equal_idf(languages: Mapping[str, tuple[int, float]]) -> dict[str, float]:
-    """Return the factors that give a word the same idf in all languages that have it.
+class WordStatistics(NamedTuple):
+    """Statistics of a word in a language.
 
-    Parameters
+    Attributes
     ----------
-    languages : mapping of str to (int, float)
-        Document frequency and idf of the word in each language.
+    frequency : int
+        Number of documents with the word.
+    idf : float
+        Its idf in the language.
+    stored : float
+        The idf in the weights of the documents, larger than 0 if there are any.
+    """
+
+    frequency: int
+    idf: float
+    stored: float
+
+
+def equal_idf(languages: Mapping[str, WordStatistics]) -> dict[str, float]:
+    """Return the factors that give a word the same idf in all languages that have it.
 
     Examples
     --------
-    >>> equal_idf({"de": (10, 3.0), "en": (30, 1.0), "fr": (0, 0.0)})
-    {'de': 0.5, 'en': 1.5, 'fr': 1.0}
+    >>> german, english = WordStatistics(10, 3.0, 3.0), WordStatistics(30, 1.0, 1.5)
+    >>> equal_idf({"de": german, "en": english, "fr": WordStatistics(0, 0.0, 0.0)})
+    {'de': 0.5, 'en': 1.0, 'fr': 1.0}
+    >>> equal_idf({"en": english})
+    {'en': 0.6666666666666666}
     """
     factors = dict.fromkeys(languages, 1.0)
-    having = {language: idf for language, (frequency, idf) in languages.items() if frequency}
-    if len(having) > 1:
-        documents = sum(languages[language][0] for language in having)
-        mean = sum(languages[language][0] * idf for language, idf in having.items()) / documents
-        factors |= {language: mean / idf for language, idf in having.items()}
+    having = {language: each for language, each in languages.items() if each.frequency}
+    if len(having) == 1:  # without the rounding of the mean
+        return factors | {language: each.idf / each.stored for language, each in having.items()}
+    if having:
+        documents = sum(each.frequency for each in having.values())
+        mean = sum(each.frequency * each.idf for each in having.values()) / documents
+        factors |= {language: mean / each.stored for language, each in having.items()}
     return factors

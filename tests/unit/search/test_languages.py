@@ -131,6 +131,41 @@ def test_equal_documents_have_equal_scores_in_languages_of_other_sizes(tmp_path:
     assert alone["en"] > 1.5 * alone["de"]
 
 
+@pytest.mark.parametrize("before", [0, 40])
+def test_words_of_added_documents_have_their_current_idf(tmp_path: Path, before: int) -> None:
+    """No German document had "kettle" when the weights were computed; 15 of 1,015 documents are no drift."""
+    shop = [
+        {"id": f"en{n}", "text": "steel kettle" if n < 100 else f"steel pan{n}", "lang": "en"}
+        for n in range(1000)
+    ]
+    shop += [{"id": f"de{n}", "text": f"Wurst Topf{n}", "lang": "de"} for n in range(before)]
+    float32 = termwise.BuildOptions(quantiser="float32")
+    analyzer = make_analyzer_by_attribute("lang", {"de": "german", "en": "english"})
+    searcher = termwise.build_index(shop, tmp_path / "i", model="bm25", analyzer=analyzer, options=float32)
+    added = [{"id": f"new{n}", "text": "Wurst kettle", "lang": "de"} for n in range(15)]
+    with termwise.open_writer(tmp_path / "i") as writer:
+        writer.add(added)
+    searcher = searcher.refresh()
+    assert searcher.index.manifest.encoder.statistics["documents"] == 1000 + before
+    english = searcher.index.vocabulary.number("en:kettl")
+    assert searcher.encode("kettle").row(0)[0].tolist().count(english) == 1
+    ranking = searcher.rank("kettle", k=1000)
+    assert len(ranking) == 115
+    scores = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
+    assert scores["new0"] == pytest.approx(scores["en0"], rel=0.05)  # mean lengths differ
+    fuzzy = searcher.search(Search("ketle", k=1000, fuzzy=True)).ranking
+    assert max(fuzzy.scores) / min(fuzzy.scores) < 1.05
+    documents = before or 1000
+    alone = searcher.search(Search("kettle", lang="de"))
+    row = alone.query.parts[0].encoder.encode_query("kettle").row(0)[1].tolist()
+    idf = {df: math.log(1 + (documents - df + 0.5) / (df + 0.5)) for df in (1, 15)}
+    assert row == pytest.approx([idf[15] / idf[1]])
+    with termwise.open_writer(tmp_path / "i") as writer:
+        writer.merge()
+    merged = searcher.refresh().search(Search("kettle", lang="de"))
+    assert merged.query.parts[0].encoder.encode_query("kettle").row(0)[1].tolist() == [1]
+
+
 def test_a_compound_has_the_idf_of_its_terms(tmp_path: Path) -> None:
     """The German text has the compound as a whole and in parts, the English text has its parts only."""
     shop = [
