@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import field, fields
+from dataclasses import field, fields, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
@@ -117,6 +117,29 @@ class Relevance:
         for analyzer in chain.from_iterable(map(readings, analyzers)):
             self.synonyms.matcher(analyzer)
             self.query_rules.prepare(analyzer)
+
+    def with_boosts(self, boosts: Iterable[Boost]) -> Relevance:
+        """Return the relevance with further boosts; synonyms and rules that are analysed stay so.
+
+        Parameters
+        ----------
+        boosts : iterable of Boost
+            They follow the present ones.
+
+        Raises
+        ------
+        ParameterError
+            If there are more than `MOST_BOOSTS` together.
+
+        Examples
+        --------
+        >>> relevance = Relevance((Boost("sold", 2.0, saturation=100),))
+        >>> [each.attribute for each in relevance.with_boosts([Boost("brand", 1.0, values=["Acme"])]).boosts]
+        ['sold', 'brand']
+        """
+        found = replace(self, boosts=(*self.boosts, *boosts))
+        found.__dict__["query_rules"] = self.query_rules
+        return found
 
     def naming(self, key: str) -> AbstractContextManager[None]:
         """Add a key, and the file that it is in, to errors."""

@@ -106,6 +106,10 @@ def test_options_of_searches_that_do_not_state_them(shop: Path, tmp_path: Path) 
         assert opensearch(match(operator="or")) == opensearch(match(minimum_should_match=1)) == any_word
         assert opensearch(match(fuzziness=0)) == set()
         assert opensearch(match(fuzziness=0, operator="or")) == any_word
+        assert opensearch(match(operator="and")) == opensearch(match(minimum_should_match="2")) == all_words
+        assert opensearch(match(operator="and", fuzziness=0)) == set()
+        limited = {"must": [match(operator="and")], "filter": [{"match": {"text": "rice"}}]}
+        assert opensearch({"bool": limited}) == {"genmaicha"}
         multi = {"query": "gren tea", "fields": ["text"]}
         assert opensearch({"multi_match": multi}) == all_words
         assert opensearch({"query_string": {"query": "gren tea"}}) == all_words
@@ -117,6 +121,44 @@ def test_options_of_searches_that_do_not_state_them(shop: Path, tmp_path: Path) 
         for query, matched in [(match(), False), (match(operator="or"), True)]:
             answer = client.post("/shop/_explain/pot", json={"query": query}).json()
             assert answer["matched"] is matched
+
+
+def test_functions_keep_synonyms_rules_and_boosts(shop: Path, tmp_path: Path) -> None:
+    file = tmp_path / "relevance.toml"
+    file.write_text(
+        'synonyms = ["gruen => green"]\n'
+        '[[boosts]]\nattribute = "kind"\nweight = 0.5\nvalues = ["green"]\n'
+        '[[rules]]\nquery = "gruen tea"\npin = ["pot"]\nban = ["assam"]\n'
+    )
+    with served([str(shop)], ServiceSettings(threads=2, relevance=(str(file),))) as client:
+
+        def scores(query: object) -> dict[str, float]:
+            answer = client.post("/shop/_search", json={"query": query})
+            assert answer.status_code == 200, answer.text
+            return {hit["_id"]: hit["_score"] for hit in answer.json()["hits"]["hits"]}
+
+        def of_functions(mode: str) -> dict[str, float]:
+            function = {"filter": {"term": {"kind": "green"}}, "weight": 3}
+            score = {"query": query, "functions": [{"weight": 1}, function], "score_mode": "sum"}
+            return scores({"function_score": {**score, "boost_mode": mode}})
+
+        query = {"match": {"text": "gruen tea"}}
+        plain = scores(query)
+        assert list(plain)[0] == "pot"
+        assert set(plain) == {"pot", "sencha", "genmaicha"}
+        assert list(of_functions("sum")) == list(plain)
+        for mode, green, others in (("sum", 4, 1), ("multiply", 3 / 4 * max(plain.values()), 0)):
+            expected = {name: score + (others if name == "pot" else green) for name, score in plain.items()}
+            assert of_functions(mode) == pytest.approx(expected)
+        explained = client.post(
+            "/shop/_explain/sencha",
+            json={"query": {"function_score": {"query": query, "weight": 2, "boost_mode": "sum"}}},
+        ).json()
+        assert explained["explanation"]["value"] == pytest.approx(plain["sencha"] + 2)
+        wrong = {"query": query, "functions": [{"filter": {"term": {"kind": True}}, "weight": 2}]}
+        answer = client.post("/shop/_search", json={"query": {"function_score": wrong}})
+        assert answer.status_code == 400
+        assert str(tmp_path) not in answer.text  # the file is not the reason
 
 
 def test_the_last_word_is_a_prefix_by_default(shop: Path, tmp_path: Path) -> None:
@@ -144,7 +186,7 @@ def test_the_last_word_is_a_prefix_by_default(shop: Path, tmp_path: Path) -> Non
             return found("/shop/_search", query=query)
 
         assert opensearch({"match": {"text": "gre"}}) == green
-        assert opensearch({"match": {"text": {"query": "gre", "operator": "and"}}}) == set()
+        assert opensearch({"match": {"text": {"query": "tea gre", "operator": "and"}}}) == green
         assert opensearch({"match_phrase": {"text": "gre"}}) == set()
         assert (
             opensearch({"bool": {"should": [{"match": {"text": each}} for each in ("gre", "cla")]}}) == set()

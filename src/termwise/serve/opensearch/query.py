@@ -8,18 +8,20 @@ conditions. A combination whose results would be others is refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from itertools import combinations, islice
 from typing import Any
 
 from pydantic import ValidationError
 
+from termwise.engine.boosts import Boost
 from termwise.engine.word_matches import clauses_needed
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Equals, Filter, Not, Or, filter_to_json
-from termwise.search import Searcher
+from termwise.search import Relevance, Searcher
 from termwise.serve.errors import ServiceError, invalid_request
+from termwise.serve.indexes import OpenIndex
 from termwise.serve.opensearch.conditions import CONDITIONS, condition, joined
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
@@ -76,8 +78,8 @@ class TranslatedQuery:
         Fields of `SearchRequest`.
     factor, constant : float
         The score of a result is `factor` times that of the search, plus `constant`.
-    decided : dict
-        Further fields, which matter if the relevance file of the index has other defaults of them.
+    relevance : Relevance or None
+        That of the index, with the boosts of the query.
     notes : tuple of str
         What the query asks for and the search does not do, in sentences.
     """
@@ -85,14 +87,13 @@ class TranslatedQuery:
     request: dict[str, Any]
     factor: float = 1.0
     constant: float = 0.0
-    decided: Mapping[str, Any] = field(default_factory=dict)
+    relevance: Relevance | None = None
     notes: tuple[str, ...] = ()
 
-    def search_request(self, defaults: Collection[str], **fields: Any) -> SearchRequest:
-        """Return the request, with further `fields`; `defaults` are the options that the relevance file sets."""
-        decided = {name: value for name, value in self.decided.items() if name in defaults}
+    def search_request(self, **fields: Any) -> SearchRequest:
+        """Return the request, with further `fields`; it is for an index with `relevance`."""
         try:
-            return SearchRequest(**(decided | self.request), **fields)
+            return SearchRequest(**self.request, **fields)
         except ValidationError as error:
             raise invalid_request(error) from None
 
@@ -109,13 +110,13 @@ class TranslatedQuery:
         """Return the score of the search from that of a result, exactly; inverse of `score`."""
         if (self.factor, self.constant) == (1, 0) or not is_finite_number(score):
             return score
-        if self.ranks or "relevance" in self.request:
+        if self.ranks or (self.relevance is not None and self.relevance.boosts):
             raise UnsupportedError.of("for a query with a boost or a constant, search_after by", "_score")
         return score - self.constant
 
 
-def translate(query: object, searcher: Searcher, settings: ServiceSettings) -> TranslatedQuery:
-    """Translate the query of a body.
+def translate(query: object, opened: OpenIndex, settings: ServiceSettings) -> TranslatedQuery:
+    """Translate the query of a body, for an index with its relevance.
 
     Raises
     ------
@@ -126,7 +127,7 @@ def translate(query: object, searcher: Searcher, settings: ServiceSettings) -> T
     UnknownNameError
         If the index has no such field.
     """
-    reading = _Reading(searcher, settings.max_query)
+    reading = _Reading(opened.searcher, opened.relevance, settings.max_query)
     reading.require(query, scores=True)
     return reading.finished()
 
@@ -140,14 +141,15 @@ class _Reading:
     loose : list of (list of Words, str)
         Groups of clauses, and how many of the words of each group results contain, see `Search.match`.
     strict : list of Words
-        Clauses whose words are among `must`.
+        Clauses all of whose words results contain.
     optional : list of Words
         Clauses that only add to scores.
     without_words : bool
-        Whether the analyzer removes every word of a clause of `strict`, so that no result fulfils it.
+        Whether the analyzer removes every word of a required clause, so that no result fulfils it.
     """
 
     searcher: Searcher
+    relevance: Relevance | None
     most_text: int
     clauses: int = 0
     loose: list[tuple[list[Words], str]] = field(default_factory=list)
@@ -216,11 +218,10 @@ class _Reading:
         """Read a clause on texts that all results fulfil."""
         if not scores:
             self.check_condition(kind, words)
-        if words.phrase or words.every:
-            needed = self.needed(words)
-            self.strict += [words] if scores else []
-            self.must += needed
-            self.without_words |= not needed
+        if scores and (words.phrase or words.every):
+            self.strict.append(words)
+        elif words.phrase or words.every:
+            self.contain(words)
         elif scores:
             self.loose.append(([words], words.least))
         else:
@@ -232,6 +233,12 @@ class _Reading:
                     ["match with one word", "match with operator and", "match_phrase"],
                 )
             self.must += needed
+
+    def contain(self, words: Words) -> None:
+        """Require all words of a clause."""
+        needed = self.needed(words)
+        self.must += needed
+        self.without_words |= not needed
 
     def exclude_clause(self, given: object) -> None:
         """Read a clause that no result fulfils."""
@@ -392,6 +399,13 @@ class _Reading:
                 ["minimum_should_match 1"],
                 "results share a term with the query; set minimum_should_match to 1",
             )
+        defaults = {} if self.relevance is None else self.relevance.search
+        if len(self.strict) == 1 and not self.optional:
+            (words,) = self.strict
+            if words.every and any(defaults.get(name) for name in {"fuzzy", "prefix"} - words.stated):
+                self.loose, self.strict = [([replace(words, every=False)], "100%")], []
+        for words in self.strict:
+            self.contain(words)
         groups = [*(group for group, _ in self.loose), self.strict, self.optional]
         scored = [words for group in groups for words in group]
         if self.without_words and len(scored) != 1:
@@ -416,17 +430,17 @@ class _Reading:
         found = TranslatedQuery(request, 1.0, self.constant)
         if scored:
             decided = self.loose[0][0][0].stated if self.loose and len(scored) == 1 else DECIDED
+            request |= {name: DECIDED[name] for name in decided if name in defaults and name not in request}
             found = self.with_words(request, scored)
-            found = replace(found, decided={name: DECIDED[name] for name in decided})
-        if any(each.boosts for each in self.functions):
-            if not found.factor:
-                raise UnsupportedError.of("beside function_score, a text with the boost", 0)
-            if boosts := [each for functions in self.functions for each in self.weighted(functions, found)]:
-                request["relevance"] = {"boosts": boosts}
+        found = replace(found, relevance=self.relevance)
+        for functions in self.functions:
+            found = self.with_functions(found, functions)
         return replace(found, notes=tuple(dict.fromkeys(self.notes)))
 
-    def weighted(self, functions: Functions, found: TranslatedQuery) -> list[dict[str, Any]]:
-        """Return the boosts of functions with their weights in the search, and note what they approximate."""
+    def with_functions(self, found: TranslatedQuery, functions: Functions) -> TranslatedQuery:
+        """Return a query with the boosts of functions, beside those of the index, and note what they approximate."""
+        if functions.boosts and not found.factor:
+            raise UnsupportedError.of("beside function_score, a text with the boost", 0)
         unit = self.best_score(found) if functions.multiplies else 1.0
         weights = [each["weight"] * unit / found.factor for each in functions.boosts]
         boosts = [
@@ -435,23 +449,27 @@ class _Reading:
             if weight
         ]
         self.notes += [note for note in [note_of(functions, boosts)] if note]
-        return boosts
+        if not boosts:
+            return found
+        made = [Boost(**each) for each in boosts]
+        for each in made:
+            each.check_schema(self.searcher.schema)
+        return replace(found, relevance=(found.relevance or Relevance()).with_boosts(made))
 
     def best_score(self, found: TranslatedQuery) -> float:
-        """Return the best score of a query without functions; 0 without results."""
+        """Return the best score of a query before functions multiply it, apart from pins; 0 without results."""
         if not found.ranks:
             return found.constant
-        scores = self.searcher.search(found.search_request(DECIDED, k=1).search()).ranking.scores
+        relevance = None if found.relevance is None else replace(found.relevance, rules=())
+        scores = self.searcher.search(found.search_request(k=1).search(relevance)).ranking.scores
         return max(found.score(float(scores[0])), 0.0) if len(scores) else 0.0
 
     def made_strict(self, group: list[Words]) -> bool:
         """Require the only word of a group; False if it has several."""
         if len(group) > 1 or group[0].weights is not None or group[0].fuzzy or group[0].prefix:
             return False
-        needed = self.needed(group[0])
-        if len(needed) != 1:
+        if len(self.needed(group[0])) != 1:
             return False
-        self.must += needed
         self.strict.append(group[0])
         return True
 

@@ -57,7 +57,7 @@ def search(
         If a part of the request is not supported, not as expected, or over a limit.
     """
     begin = time.perf_counter()
-    asked = read_search(body, parameters, opened.searcher, settings)
+    asked = read_search(body, parameters, opened, settings)
     fields = Fields.of(opened.searcher)
     values = [each.field for each in asked.aggregations if each.kind == "terms"]
     counts: dict[str, Any] = {
@@ -66,7 +66,7 @@ def search(
         "ranges": _ranges(asked.aggregations),
     }
     filtered_later = bool(asked.aggregations) and asked.counted is not asked.query
-    request = _request(
+    served, request = _asked(
         opened,
         asked.query,
         k=max(1, asked.size),
@@ -79,7 +79,7 @@ def search(
         text=any(asked.source.wants(name) for name in fields.texts),
         explain=asked.explain,
     )
-    found = own.search(opened, request, settings)
+    found = own.search(served, request, settings)
     own_answer = found.explained()
     hits = own_answer["hits"][: asked.size]
     highlighted = _highlighted(found.results, asked, fields, hits)
@@ -98,7 +98,7 @@ def search(
     }
     if asked.aggregations:
         if filtered_later:
-            found = own.search(opened, _request(opened, asked.counted, k=1, show=[], **counts), settings)
+            found = own.search(*_asked(opened, asked.counted, k=1, show=[], **counts), settings)
         answer["aggregations"] = {
             each.name: _counts(each, found, fields, settings) for each in asked.aggregations
         }
@@ -109,8 +109,8 @@ def search(
 def count(opened: OpenIndex, body: object, settings: ServiceSettings) -> Answer:
     """Answer with the number of matches of a query."""
     given = known_keys(body, "a count", ("query",))
-    query = translate(given.get("query", {"match_all": {}}), opened.searcher, settings)
-    counted = own.count(opened, _request(opened, query), settings)
+    query = translate(given.get("query", {"match_all": {}}), opened, settings)
+    counted = own.count(*_asked(opened, query), settings)
     return Answer({"count": counted, "_shards": SHARDS}, query.notes)
 
 
@@ -126,12 +126,12 @@ def to_delete(opened: OpenIndex, body: object, settings: ServiceSettings) -> lis
     """
     most = settings.max_operations
     given = known_keys(body, "a deletion", ("query",))
-    query = translate(given.get("query"), opened.searcher, settings)
+    query = translate(given.get("query"), opened, settings)
     if query.ranks:
         fix = "require words: put match with operator and, or match_phrase, into the filter of a bool"
         raise UnsupportedError.of("in a deletion, a clause that", "ranks by words", ["conditions"], fix)
-    request = _request(opened, query, k=most, show=[], total=True)
-    found = own.search(opened, request, replace(settings, max_results=most)).answer
+    request = _asked(opened, query, k=most, show=[], total=True)
+    found = own.search(*request, replace(settings, max_results=most)).answer
     if found["total"] > most:
         raise TooLargeError(
             "more documents fulfil the query than one request changes",
@@ -153,23 +153,20 @@ def explain(
     searcher = opened.searcher
     if searcher.index.find(doc_id) is None:
         raise UnknownIdError("the index has no such document", facts=[("doc_id", doc_id)])
-    query = translate(known_keys(body, "an explanation", ("query",)).get("query"), searcher, settings)
+    query = translate(known_keys(body, "an explanation", ("query",)).get("query"), opened, settings)
     alone = [each for each in (doc_id,) if each in query.request.get("candidates", (doc_id,))]
-    defaults = _defaults(opened).keys() if query.ranks else frozenset[str]()
-    if (query.request.keys() | defaults) & {"match", "only_words"}:  # which candidates do not need
+    defaults = query.relevance.search if query.relevance is not None and query.ranks else {}
+    if (query.request.keys() | defaults.keys()) & {"match", "only_words"}:  # which candidates do not need
         others = [*query.request.get("exclude", ()), doc_id]
         counts = [
-            own.count(opened, _request(opened, each), settings)
+            own.count(*_asked(opened, each), settings)
             for each in (query, replace(query, request={**query.request, "exclude": others}))
         ]
         alone = alone if counts[0] > counts[1] else []
-    asked, decided = (
-        {name: value for name, value in given.items() if name not in ("match", "only_words")}
-        for given in (query.request, query.decided)
-    )
-    alone_query = replace(query, request=asked | {"candidates": alone}, decided=decided)
-    request = _request(opened, alone_query, k=1, explain=True, text=source is not None)
-    hits = own.search(opened, request, settings).explained()["hits"]
+    asked = {name: value for name, value in query.request.items() if name not in ("match", "only_words")}
+    alone_query = replace(query, request=asked | {"candidates": alone})
+    request = _asked(opened, alone_query, k=1, explain=True, text=source is not None)
+    hits = own.search(*request, settings).explained()["hits"]
     matched = bool(hits) and (not query.ranks or _shares_a_term(hits[0]["explanation"]))
     answer: dict[str, Any] = {
         "_index": opened.name,
@@ -188,13 +185,11 @@ def _shares_a_term(explanation: ExplanationAnswer) -> bool:
     return any(part["origin"] not in ("absent", "boost", *NOT_TERMS) for part in explanation["contributions"])
 
 
-def _request(opened: OpenIndex, query: TranslatedQuery, **fields: Any) -> SearchRequest:
-    return query.search_request(_defaults(opened), **fields)
-
-
-def _defaults(opened: OpenIndex) -> Mapping[str, Any]:
-    """Return the options that the relevance file of an index decides."""
-    return {} if opened.relevance is None else opened.relevance.search
+def _asked(
+    opened: OpenIndex, query: TranslatedQuery, **fields: Any
+) -> tuple[OpenIndex, SearchRequest]:
+    """Return the index with the relevance of a query, and the request of its search."""
+    return replace(opened, relevance=query.relevance), query.search_request(**fields)
 
 
 def _max_score(asked: SearchBody, hits: list[HitAnswer]) -> float | None:

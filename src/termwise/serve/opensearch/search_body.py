@@ -13,6 +13,7 @@ from termwise.fast_dataclass import dataclass
 from termwise.search import Searcher
 from termwise.search.snippets import LONGEST
 from termwise.serve.errors import ServiceError
+from termwise.serve.indexes import OpenIndex
 from termwise.serve.opensearch.aggregations import Aggregation, read_aggregations
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import MOST_NAMES, SOURCE_PARAMETERS, Fields, SourceFilter
@@ -129,7 +130,7 @@ class SearchBody:
 
 
 def read_search(
-    body: object, parameters: Mapping[str, str], searcher: Searcher, settings: ServiceSettings
+    body: object, parameters: Mapping[str, str], opened: OpenIndex, settings: ServiceSettings
 ) -> SearchBody:
     """Read a search; the parameters of the address override the body, which is a JSON value.
 
@@ -144,12 +145,13 @@ def read_search(
     """
     given = dict(known_keys(body, "a search", BODY_KEYS))
     given |= {name: parameters[name] for name in SEARCH_PARAMETERS if name in parameters}
+    searcher = opened.searcher
     fields = Fields.of(searcher)
     asked = given.get("query", {"match_all": {}})
-    query = counted = translate(asked, searcher, settings)
+    query = counted = translate(asked, opened, settings)
     if given.get("post_filter") is not None:
         both = {"bool": {"must": [asked], "filter": [given["post_filter"]]}}
-        query = translate(both, searcher, settings)
+        query = translate(both, opened, settings)
     sort, scores = _sort(given.get("sort"), query, fields)
     if "aggs" in given and "aggregations" in given:
         raise UnsupportedError.of("beside aggs, the key", "aggregations")
