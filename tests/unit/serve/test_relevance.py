@@ -144,7 +144,7 @@ def test_functions_keep_synonyms_rules_and_boosts(shop: Path, tmp_path: Path) ->
 
         query = {"match": {"text": "gruen tea"}}
         plain = scores(query)
-        assert list(plain)[0] == "pot"
+        assert next(iter(plain)) == "pot"
         assert set(plain) == {"pot", "sencha", "genmaicha"}
         assert list(of_functions("sum")) == list(plain)
         for mode, green, others in (("sum", 4, 1), ("multiply", 3 / 4 * max(plain.values()), 0)):

@@ -1,4 +1,4 @@
-"""Functions of ``function_score``, as boosts of a search.
+"""Functions of ``function_score``, and conditions that only add to scores, as boosts of a search.
 
 A boost adds ``weight * shape`` to the score, where the shape is a number from 0 to 1. So each function is read as
 ``low + (high - low) * shape``, and what its shape and its modes have other than in OpenSearch is a note.
@@ -67,7 +67,7 @@ _KEPT: WeakKeyDictionary[Searcher, dict[str, tuple[float, float]]] = WeakKeyDict
 
 
 class Functions(NamedTuple):
-    """Query of a ``function_score``, and what is added to its scores.
+    """Query of a ``function_score``, or None for optional conditions, and what is added to its scores.
 
     Attributes
     ----------
@@ -79,6 +79,8 @@ class Functions(NamedTuple):
         Whether the weights of the boosts are in units of the best score of the query.
     notes : list of str
         Sentences on what is other than in OpenSearch.
+    name : str
+        Key that they are from.
     """
 
     query: Any
@@ -86,6 +88,7 @@ class Functions(NamedTuple):
     constant: float
     multiplies: bool
     notes: list[str]
+    name: str = "function_score"
 
 
 @dataclass(frozen=True)
@@ -186,7 +189,46 @@ def note_of(functions: Functions, boosts: list[dict[str, Any]]) -> str:
     if len(lines) > LONGEST_NOTE:
         lines = lines[:LONGEST_NOTE] + "…"
     fix = f"A relevance file can set the weights for all searches: boosts = [{lines}]"
-    return f"function_score: {'; '.join(reasons)}. {fix}"
+    return f"{functions.name}: {'; '.join(reasons)}. {fix}"
+
+
+def read_preference(kind: str, body: object, fields: Fields) -> tuple[dict[str, Any], bool] | None:
+    """Read a condition that adds its boost to the score of documents that fulfil it.
+
+    Returns
+    -------
+    (dict, bool) or None
+        Parameters of `Boost`, and whether OpenSearch adds the same; None if the clause has no such boost.
+    """
+    if kind == "constant_score":
+        given = known_keys(body, kind, ("filter", "boost"))
+        found = read_preference(*single(given.get("filter"), "filter of constant_score"), fields)
+        weight = number(given.get("boost", 1), "boost")
+        return None if found is None else ({**found[0], "weight": weight}, True)
+    shape = _values(kind, body, fields)
+    if shape is None:
+        return None
+    options = body if kind == "terms" else next(iter(record(body, kind).values()))
+    boost = options.get("boost", 1) if isinstance(options, dict) else 1
+    is_constant = kind == "terms" or fields.schema[shape["attribute"]] in ("integer", "float")
+    return {**shape, "weight": number(boost, "boost")}, is_constant
+
+
+def _values(kind: str, body: object, fields: Fields) -> dict[str, Any] | None:
+    """Return the shape of documents that fulfil a condition by a list of values; None for other conditions."""
+    if kind not in ("match", "term", "terms"):
+        return None
+    given = {name: value for name, value in record(body, kind).items() if (kind, name) != ("terms", "boost")}
+    name, values = single(given, kind)
+    if kind == "match" and fields.is_text(name):
+        return None
+    if kind != "terms" and isinstance(values, dict):
+        key = "value" if kind == "term" else "query"
+        values = known_keys(values, f"{kind} of {name}", (key, "boost")).get(key)
+    attribute = fields.attribute(name, kind)
+    if not several(values) or fields.schema[attribute] == "date":
+        return None
+    return {"attribute": attribute, "values": list(several(values))}
 
 
 def _toml(value: object) -> str:
@@ -243,15 +285,14 @@ def _function(given: dict[str, Any], searcher: Searcher) -> _Function:
     if "filter" not in given or given["filter"] == {"match_all": {}}:
         return _Function(weight, weight)
     clause, body = single(given["filter"], "filter of a function")
-    if clause in ("term", "terms"):
-        name, given_value = single(body, clause)
-        if clause == "term" and isinstance(given_value, dict):
-            given_value = given_value.get("value")
-        attribute, values = fields.attribute(name, clause), several(given_value)
-        if values and fields.schema[attribute] in ("keyword", "keywords", "boolean"):
-            return _Function(0.0, weight, {"attribute": attribute, "values": list(values)}, is_filter=True)
+    shape = _values(clause, body, fields)
+    if shape is not None:
+        return _Function(0.0, weight, shape, is_filter=True)
     raise UnsupportedError.of(
-        "as the filter of a weight, the clause", clause, ["term and terms of keywords and booleans"], _FIX
+        "as the filter of a weight, the clause",
+        clause,
+        ["term and terms of keywords, booleans and numbers"],
+        _FIX,
     )
 
 

@@ -8,7 +8,7 @@ conditions. A combination whose results would be others is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field, replace
 from itertools import combinations, islice
 from typing import Any
@@ -25,7 +25,7 @@ from termwise.serve.indexes import OpenIndex
 from termwise.serve.opensearch.conditions import CONDITIONS, condition, joined
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
-from termwise.serve.opensearch.functions import Functions, note_of, read_functions
+from termwise.serve.opensearch.functions import Functions, note_of, read_functions, read_preference
 from termwise.serve.opensearch.json_checks import (
     identifier,
     known_keys,
@@ -278,12 +278,10 @@ class _Reading:
                 self.require(each, scores=scores)
         elif least and all(self.is_condition(each) for each in should):
             self.filters.append(_some([self.filter(*self.clause(each)) for each in should], least))
+        elif scores and least:
+            self.require_some([self.plain_words(*self.clause(each), least) for each in should], least)
         elif scores:
-            words = [self.plain_words(each) for each in should]
-            if least:
-                self.require_some(words, least)
-            else:
-                self.optional += words
+            self.prefer(should)
         else:
             raise UnsupportedError.of("in a filter, should with", "texts", ["conditions on attributes"])
 
@@ -302,9 +300,26 @@ class _Reading:
                 "put all words into one match, and minimum_should_match there",
             )
 
-    def plain_words(self, given: object) -> Words:
+    def prefer(self, clauses: Sequence[object]) -> None:
+        """Read clauses that only add to scores: words, and conditions, whose boosts are added."""
+        boosts: list[dict[str, Any]] = []
+        notes: list[str] = []
+        for each in clauses:
+            kind, body = self.clause(each)
+            found = read_preference(kind, body, self.fields)
+            if found is None:
+                self.optional.append(self.plain_words(kind, body))
+                continue
+            boosts.append(found[0])
+            if not found[1]:
+                notes.append(
+                    "term adds its boost; OpenSearch multiplies it by a weight that rare values have"
+                )
+        if boosts:
+            self.functions.append(Functions(None, boosts, 0.0, False, notes, "should"))
+
+    def plain_words(self, kind: str, body: Any, least: int = 0) -> Words:
         """Return a clause of should: words, of which one suffices."""
-        kind, body = self.clause(given)
         if (kind in MATCHES and not self.on_attribute(kind, body)) or kind == "neural_sparse":
             words = self.words(kind, body)
             if not words.phrase and (words.one_suffices or len(self.needed(words)) < 2):
@@ -313,7 +328,12 @@ class _Reading:
         raise UnsupportedError.of(
             "beside other clauses, in should the clause",
             kind,
-            ["match", "multi_match", "neural_sparse"],
+            [
+                "match",
+                "multi_match",
+                "neural_sparse",
+                *([] if least else ["term", "terms", "constant_score of these"]),
+            ],
             "a condition limits results: use filter or must",
         )
 
@@ -440,7 +460,7 @@ class _Reading:
     def with_functions(self, found: TranslatedQuery, functions: Functions) -> TranslatedQuery:
         """Return a query with the boosts of functions, beside those of the index, and note what they approximate."""
         if functions.boosts and not found.factor:
-            raise UnsupportedError.of("beside function_score, a text with the boost", 0)
+            raise UnsupportedError.of(f"beside {functions.name}, a text with the boost", 0)
         unit = self.best_score(found) if functions.multiplies else 1.0
         weights = [each["weight"] * unit / found.factor for each in functions.boosts]
         boosts = [

@@ -185,9 +185,7 @@ def _shares_a_term(explanation: ExplanationAnswer) -> bool:
     return any(part["origin"] not in ("absent", "boost", *NOT_TERMS) for part in explanation["contributions"])
 
 
-def _asked(
-    opened: OpenIndex, query: TranslatedQuery, **fields: Any
-) -> tuple[OpenIndex, SearchRequest]:
+def _asked(opened: OpenIndex, query: TranslatedQuery, **fields: Any) -> tuple[OpenIndex, SearchRequest]:
     """Return the index with the relevance of a query, and the request of its search."""
     return replace(opened, relevance=query.relevance), query.search_request(**fields)
 

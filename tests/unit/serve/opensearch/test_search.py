@@ -599,7 +599,8 @@ def test_functions_are_added_without_words(client: TestClient) -> None:
         (function_score({"filter": {"range": {"price": {"lt": 5}}}, "weight": 2}), "[range]"),
         (function_score({"weight": -1}), "weight of a function"),
         (function_score({"weight": 0}), "weight of a function"),
-        (function_score({"filter": {"term": {"kind": {"a": 1}}}, "weight": 2}), "strings"),
+        (function_score({"filter": {"term": {"kind": {"a": 1}}}, "weight": 2}), "[a]"),
+        (function_score({"filter": {"term": {"kind": True}}, "weight": 2}), "another type"),
         (function_score({"filter": {"term": {"kind": "green"}}}), "a weight"),
         (function_score(), "has functions"),
         (function_score(*[{"weight": 1}] * 101), "has functions"),
@@ -694,6 +695,54 @@ def test_a_function_that_multiplies_passes_the_best_document_as_in_opensearch(tm
             function = {"filter": {"term": {"tag": "b"}}, "weight": weight}
             query = {"function_score": {"query": {"match": {"text": "tea"}}, "functions": [function]}}
             assert ids(search(client, query, index="i"))[0] == first
+
+
+@pytest.mark.parametrize(
+    ("should", "added", "words"),
+    [
+        ({"term": {"kind": "green"}}, {"sencha": 1, "genmaicha": 1}, "term adds its boost"),
+        ({"term": {"kind.keyword": {"value": "black", "boost": 2}}}, {"assam": 2}, "boosts = [{attribute = 'kind'"),
+        ({"match": {"kind": {"query": "ware", "boost": 0.5}}}, {"pot": 0.5}, "term adds its boost"),
+        ({"terms": {"kind": ["green", "ware"], "boost": 3}}, {"sencha": 3, "genmaicha": 3, "pot": 3}, ""),
+        ({"term": {"price": {"value": 7, "boost": 0.25}}}, {"assam": 0.25}, ""),
+        (
+            [
+                {"constant_score": {"filter": {"term": {"kind": "green"}}, "boost": 2}},
+                {"constant_score": {"filter": {"terms": {"price": [12, 40]}}}},
+            ],
+            {"sencha": 3, "genmaicha": 2, "pot": 1},
+            "",
+        ),
+    ],
+)  # fmt: skip
+def test_optional_conditions_add_their_boost(
+    client: TestClient, should: object, added: dict[str, float], words: str
+) -> None:
+    must = {"match": {"text": {"query": "tea", "boost": 2}}}
+    plain = {hit["_id"]: hit["_score"] for hit in search(client, must)["hits"]["hits"]}
+    answer = client.post("/shop/_search", json={"query": {"bool": {"must": must, "should": should}}})
+    found = {hit["_id"]: hit["_score"] for hit in answer.json()["hits"]["hits"]}
+    assert found == pytest.approx({name: score + added.get(name, 0) for name, score in plain.items()})
+    assert words in answer.headers.get("warning", "")
+    assert bool(words) is ("warning" in answer.headers)
+    listed = {"bool": {"filter": {"range": {"price": {"gte": 7}}}, "should": should}}
+    scores = {hit["_id"]: hit["_score"] for hit in search(client, listed)["hits"]["hits"]}
+    assert scores == {name: added.get(name, 0) for name in plain}
+
+
+def test_optional_conditions_are_part_of_a_score_that_a_function_multiplies(client: TestClient) -> None:
+    query = {
+        "bool": {
+            "must": [{"match": {"text": "tea"}}],
+            "should": [{"match": {"text": "rice"}}, {"terms": {"kind": ["black"], "boost": 5}}],
+        }
+    }
+    plain = {hit["_id"]: hit["_score"] for hit in search(client, query)["hits"]["hits"]}
+    assert list(plain)[:2] == ["assam", "genmaicha"]
+    function = {"filter": {"term": {"kind": "ware"}}, "weight": 2}
+    multiplied = {"function_score": {"query": query, "functions": [function]}}
+    found = {hit["_id"]: hit["_score"] for hit in search(client, multiplied)["hits"]["hits"]}
+    assert found == pytest.approx(plain | {"pot": plain["pot"] + plain["assam"] / 2})
 
 
 def test_the_mean_is_that_of_the_changed_index(folder: Path, tmp_path: Path) -> None:
@@ -1041,8 +1090,11 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"query": {"bool": {"filter": {"match": {"text": "green tea"}}}}}, "operator and"),
         ({"query": {"bool": {"filter": {"term": {"kind": "green"}}, "should": {"match": {"text": "tea"}}}}},
          "minimum_should_match"),
-        ({"query": {"bool": {"must": {"match": {"text": "tea"}}, "should": {"term": {"kind": "green"}}}}},
+        ({"query": {"bool": {"must": {"match": {"text": "tea"}}, "should": {"prefix": {"kind": "gr"}}}}},
          "use filter"),
+        ({"query": {"bool": {"must": {"match": {"text": {"query": "tea", "boost": 0}}},
+                             "should": {"term": {"kind": "green"}}}}}, "beside should, a text with the boost [0]"),
+        ({"query": {"bool": {"must": {"match": {"text": "tea"}}, "should": {"term": {"price": "9"}}}}}, "another type"),
         ({"query": {"bool": {"must_not": {"match": {"text": {"query": "a tea pot", "operator": "and"}}}}}},
          "must_not"),
         ({"query": {"match_all": {}}, "highlight": {"fields": {"text": {}}}}, "highlight"),
