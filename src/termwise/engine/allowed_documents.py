@@ -25,8 +25,8 @@ from termwise.index.deletions import packed_rows
 from termwise.index.segment import Segment, views_of
 
 if TYPE_CHECKING:
-    from termwise.filters import Filter, Range, ValueCount, ValueStatistics
-    from termwise.index.attribute_columns import AttributeColumns
+    from termwise.filters import Filter, Range, ValueCount
+    from termwise.filters.facets import Segments
 
 FilterLike: TypeAlias = "str | Mapping[str, Any] | Filter"
 """A filter as text, as JSON, or as an object; see `termwise.filters`."""
@@ -211,29 +211,16 @@ def facets_at(
     """Count the values of fields in the documents at some positions of an index; see `Results.facets`."""
     from termwise.filters import facet_counts, range_counts
 
-    segments = _columns_at(index, ordinals)
+    segments = segments_at(index, ordinals)
     counts = {name: facet_counts(segments, name, n) for name in fields}
     return counts | {name: range_counts(segments, index.schema, name, each) for name, each in ranges.items()}
 
 
-def statistics_at(index: Index, ordinals: npt.NDArray[np.int64], field: str) -> ValueStatistics:
-    """Return the statistics of a field in the documents at some positions of an index; see `Results.statistics`."""
-    from termwise.filters import value_statistics
-
-    return value_statistics(_columns_at(index, ordinals), field)
-
-
-def _columns_at(
-    index: Index, ordinals: npt.NDArray[np.int64]
-) -> list[tuple[AttributeColumns, npt.NDArray[np.bool_]]]:
+def segments_at(index: Index, ordinals: npt.NDArray[np.int64]) -> Segments:
     """Return the attributes of each segment, and which of its rows are at these positions."""
     chosen = np.zeros(len(index), dtype=np.bool_)
     chosen[ordinals] = True
-    return [
-        (each.segment.attributes, each.mask)
-        for each in _segments(index.segments, chosen)
-        if each.segment.attributes is not None
-    ]
+    return [(each.segment.attributes, each.mask) for each in _segments(index.segments, chosen)]
 
 
 def aligned(allowed: AllowedDocuments, index: Index) -> AllowedDocuments:

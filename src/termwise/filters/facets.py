@@ -16,7 +16,7 @@ from termwise.budget import spend
 from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.filters.evaluation import rows_allowed
-from termwise.filters.expressions import Exists, GreaterOrEqual, Less
+from termwise.filters.expressions import Exists, Filter, GreaterOrEqual, Less
 from termwise.filters.types import check_filter
 from termwise.fixes import Fix
 from termwise.index.attribute_columns import (
@@ -39,8 +39,18 @@ _DAYS: Range = ("2024-01-01", "2025-01-01")
 
 FacetValue = str | int | bool
 
-Segments = Sequence[tuple[AttributeColumns, Mask]]
-"""Attributes of each segment of an index, and which of its rows are counted."""
+Segments = Sequence[tuple[AttributeColumns | None, Mask]]
+"""Attributes of each segment of an index, None if no document has any, and which of its rows are counted."""
+
+
+def segments_with(segments: Segments, filter: Filter) -> Segments:
+    """Return the segments with those of their counted rows that a checked filter matches."""
+    return [(columns, mask & rows_allowed(filter, columns, last=len(mask))) for columns, mask in segments]
+
+
+def documents_in(segments: Segments) -> int:
+    """Return the number of counted rows."""
+    return sum(int(np.count_nonzero(mask)) for _, mask in segments)
 
 
 class ValueCount(NamedTuple):
@@ -72,7 +82,7 @@ def facet_counts(segments: Segments, field: str, n: int) -> list[ValueCount]:
 
     Parameters
     ----------
-    segments : sequence of (AttributeColumns, ndarray of bool)
+    segments : sequence of (AttributeColumns or None, ndarray of bool)
     field : str
         A field of type keyword, keywords, boolean or integer. Each of the different values of a list counts.
     n : int
@@ -92,7 +102,11 @@ def facet_counts(segments: Segments, field: str, n: int) -> list[ValueCount]:
         If the column is damaged.
     """
     check_count("n", n)
-    every = [found for columns, mask in segments if (found := _counts(columns, field, mask)) is not None]
+    every = [
+        found
+        for columns, mask in segments
+        if columns is not None and (found := _counts(columns, field, mask)) is not None
+    ]
     if not every:
         return []
     if every[0].strings is not None:
@@ -195,7 +209,7 @@ def range_counts(
 
     Parameters
     ----------
-    segments : sequence of (AttributeColumns, ndarray of bool)
+    segments : sequence of (AttributeColumns or None, ndarray of bool)
     schema : Schema
         Types of all fields of the index.
     field : str
@@ -224,12 +238,38 @@ def range_counts(
     for name, each in ranges.items():
         is_pair = isinstance(each, tuple | list) and len(each) == 2
         check(f"the range {name!r}", each, is_pair, "a pair such as (10, 20), (None, 10) or (20, None)")
-        low, high = each
-        within = Exists(field) if low is None else GreaterOrEqual(field, low)
-        filter = within if high is None else within & Less(field, high)
+        filter = range_filter(field, *each)
         check_filter(filter, schema)
-        documents = sum(
-            int(np.count_nonzero(rows_allowed(filter, columns) & mask)) for columns, mask in segments
-        )
-        counts.append(ValueCount(name, documents))
+        counts.append(ValueCount(name, documents_in(segments_with(segments, filter))))
     return counts
+
+
+def range_filter(field: str, low: str | float | None, high: str | float | None) -> Filter:
+    """Return the filter of a range, see `range_counts`."""
+    within = Exists(field) if low is None else GreaterOrEqual(field, low)
+    return within if high is None else within & Less(field, high)
+
+
+def interval_numbers(
+    segments: Segments, field: str, width: float, start: float
+) -> list[npt.NDArray[np.float64]]:
+    """Return for each row of each segment the number of the interval that its value is in; NaN without a value.
+
+    Interval *n* begins at ``start + n * width``. The field is of type integer or float.
+
+    Raises
+    ------
+    CorruptIndexError
+        If the column is damaged.
+    """
+    found = []
+    for columns, mask in segments:
+        spend(len(mask))
+        numbers = np.full(len(mask), np.nan)
+        column = None if columns is None else columns.column(field)
+        if isinstance(column, NumberColumn):
+            present = column.present(slice(None))
+            with np.errstate(over="ignore"):
+                numbers[present] = np.floor((column.values[present].astype(np.float64) - start) / width)
+        found.append(numbers)
+    return found

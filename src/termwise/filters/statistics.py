@@ -41,7 +41,7 @@ def value_statistics(segments: Segments, field: str) -> ValueStatistics:
 
     Parameters
     ----------
-    segments : sequence of (AttributeColumns, ndarray of bool)
+    segments : sequence of (AttributeColumns or None, ndarray of bool)
         Attributes of each segment, and the documents whose values count.
     field : str
 
@@ -50,7 +50,7 @@ def value_statistics(segments: Segments, field: str) -> ValueStatistics:
     CorruptIndexError
         If the column is damaged.
     """
-    columns = [(columns.column(field), mask) for columns, mask in segments]
+    columns = [(None if columns is None else columns.column(field), mask) for columns, mask in segments]
     if any(isinstance(column, KeywordColumn | KeywordsColumn) for column, _ in columns):
         rows = sum(len(mask) for _, mask in segments)
         column_values = [len(column.codes) for column, _ in columns if isinstance(column, KeywordsColumn)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from termwise.engine.allowed_documents import allowed_for, facets_at, statistics_at
+from termwise.engine.allowed_documents import allowed_for, facets_at, segments_at
 from termwise.engine.query_vector import query_vector
 from termwise.engine.result_order import Best, ResultOrder
 from termwise.engine.retrieval import candidate_ordinals, documents_in_order
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from termwise.engine.boosts import IndexBoosts
     from termwise.explain.explanation import Explanation
     from termwise.filters import Filter, ValueCount, ValueStatistics
+    from termwise.filters.facets import Segments
     from termwise.search.mixture import MixtureMatches
     from termwise.search.relevance import Relevance
     from termwise.search.snippets import Snippet
@@ -420,13 +421,21 @@ class Results:
         ...     termwise.build_index(tea, folder).search(Search()).statistics("price")
         ValueStatistics(values=2, distinct=2, least=4, most=20, total=24)
         """
-        index = self._backend.attribute_index
-        index.schema.check_name(attribute)
+        from termwise.filters import value_statistics
+
+        self._backend.attribute_index.schema.check_name(attribute)
+        return value_statistics(self.segments(), attribute)
+
+    def segments(self) -> Segments:
+        """Return the attributes of each segment, and which of its rows match, to count with `termwise.filters.facets`.
+
+        Of candidates, those that fulfil the conditions match.
+        """
         candidates = self.search.candidates
         if candidates is None:
-            return statistics_at(index, self._matching(), attribute)
+            return segments_at(self._backend.attribute_index, self._matching())
         best, _ = self._best_candidates(self._exclude, candidates)
-        return statistics_at(index, best(len(candidates))[0], attribute)
+        return segments_at(self._backend.attribute_index, best(len(candidates))[0])
 
     def _matching(self) -> Ordinals:
         if self._lists:

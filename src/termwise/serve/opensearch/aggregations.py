@@ -1,22 +1,61 @@
-"""Aggregations of OpenSearch: counts of values (terms) and of ranges, and statistics of values."""
+"""Aggregations of OpenSearch: buckets of documents, aggregations beneath them, and statistics of values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from termwise.attributes import Schema
 from termwise.attributes.field_types import FieldType, attribute_value
 from termwise.attributes.json_values import json_value
+from termwise.budget import spend
 from termwise.fast_dataclass import dataclass
-from termwise.filters import ValueStatistics
-from termwise.serve.answers import FacetValue
+from termwise.filters import Equals, Exists, Filter, Not, ValueStatistics, as_filter, value_statistics
+from termwise.filters.facets import (
+    Segments,
+    documents_in,
+    facet_counts,
+    interval_numbers,
+    range_filter,
+    segments_with,
+)
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
-from termwise.serve.opensearch.json_checks import flag, known_keys, only_default, record, single, text, whole
+from termwise.serve.opensearch.json_checks import (
+    flag,
+    known_keys,
+    number,
+    only_default,
+    record,
+    several,
+    single,
+    text,
+    whole,
+)
 from termwise.validation import is_finite_number
 
 Edge = str | int | float | None
+
+METRICS = ("stats", "min", "max", "avg", "sum", "value_count", "cardinality")
+"""Aggregations that are numbers; the last two are for strings too."""
+
+BUCKETS = ("terms", "range", "histogram", "filter", "missing")
+"""Aggregations that are buckets of documents, which can have aggregations beneath them."""
+
+INNER = ("aggs", "aggregations")
+"""Keys of the aggregations of a body, and beneath an aggregation."""
+
+MOST_LEVELS = 5
+"""Aggregations beneath each other."""
+
+MOST_BUCKETS = 10_000
+"""Buckets of an answer."""
+
+_ORDERS = {"_count": ("desc",), "_key": ("asc", "desc")}
+"""Orders of values by what they are of."""
 
 
 @dataclass(frozen=True)
@@ -28,78 +67,157 @@ class Range:
     high: Edge
 
 
-METRICS = ("stats", "min", "max", "avg", "sum", "value_count", "cardinality")
-"""Aggregations that are numbers; the last two are for strings too."""
-
-
 @dataclass(frozen=True)
 class Aggregation:
-    """Counts or statistics of an attribute.
+    """Buckets of documents, or statistics of an attribute.
 
     Attributes
     ----------
     name : str
         In the answer.
     kind : str
-        ``terms``, ``range``, or one of `METRICS`.
+        One of `BUCKETS` or `METRICS`.
     field : str
+        Attribute; empty for ``filter``.
     size : int
-        Number of values.
+        Number of values of ``terms``.
+    by_key : str
+        Order of values by themselves, ``asc`` or ``desc``; empty if the most frequent ones are first.
     ranges : tuple of Range
-        Ranges to count instead of values.
+    width, start : float
+        Interval and offset of ``histogram``.
+    least : int
+        Number of documents of a bucket of ``histogram`` that is shown.
     keyed : bool
         Whether the answer has an object by key, not a list.
+    filter : Filter or None
+        Of ``filter`` and ``missing``; None for all documents.
+    inner : tuple of Aggregation
+        Aggregations of the documents of each bucket.
     """
 
     name: str
     kind: str
-    field: str
+    field: str = ""
     size: int = 10
+    by_key: str = ""
     ranges: tuple[Range, ...] = ()
+    width: float = 1.0
+    start: float = 0.0
+    least: int = 0
     keyed: bool = False
+    filter: Filter | None = None
+    inner: tuple[Aggregation, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Number of aggregations, with those beneath it; a filter around others is none."""
+        return int(self.kind != "filter" or not self.inner) + sum(each.count for each in self.inner)
 
 
-def read_aggregations(value: object, fields: Fields, most: int) -> tuple[Aggregation, ...]:
+ReadFilter = Callable[[object], Filter]
+"""Function that reads a condition on attributes."""
+
+
+def read_aggregations(
+    body: Mapping[str, Any], fields: Fields, read_filter: ReadFilter, most: int
+) -> tuple[Aggregation, ...]:
     """Read the aggregations of a body, `most` at the most; one that is not as expected is an error."""
-    given = record(value, "aggs")
-    if len(given) > most:
-        raise ServiceError("there are too many aggregations", facts=[("given", len(given)), ("most", most)])
-    return tuple(_read(name, each, fields) for name, each in given.items())
+    found = _read_inner(body, fields, read_filter, 1)
+    count = sum(each.count for each in found)
+    if count > most:
+        raise ServiceError("there are too many aggregations", facts=[("given", count), ("most", most)])
+    return found
 
 
-def _read(name: str, value: object, fields: Fields) -> Aggregation:
+def _read_inner(
+    body: Mapping[str, Any], fields: Fields, read_filter: ReadFilter, level: int
+) -> tuple[Aggregation, ...]:
+    if all(name in body for name in INNER):
+        raise UnsupportedError.of("beside aggs, the key", "aggregations")
+    given = next((record(body[name], name) for name in INNER if name in body), {})
+    if given and level > MOST_LEVELS:
+        raise ServiceError("too many aggregations beneath each other", facts=[("most", MOST_LEVELS)])
+    return tuple(_read(name, each, fields, read_filter, level) for name, each in given.items())
+
+
+def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, level: int) -> Aggregation:
     where = f"the aggregation {name}"
-    kind, body = single(known_keys(value, where, ("terms", "range", *METRICS)), where)
+    given = known_keys(value, where, (*BUCKETS, *METRICS, *INNER))
+    kind, body = single({key: each for key, each in given.items() if key not in INNER}, where)
+    inner = _read_inner(given, fields, read_filter, level + 1)
     if kind in METRICS:
+        if inner:
+            raise UnsupportedError.of(f"beneath {kind}, an aggregation", inner[0].name)
         known = ("field", "precision_threshold") if kind == "cardinality" else ("field",)
         field = _attribute(known_keys(body, where, known), fields)
-        of_type = fields.schema[field]
-        if of_type not in ("integer", "float", "date") and kind not in METRICS[-2:]:
-            raise UnsupportedError.of(
-                f"for the attribute {field} of the type {of_type}, the aggregation", kind, METRICS[-2:]
-            )
-        return Aggregation(name, kind, field)
+        return Aggregation(name, kind, _numeric(kind, field, fields) if kind not in METRICS[-2:] else field)
+    if kind == "filter":
+        is_all = body in ({"match_all": {}}, {"bool": {}})
+        return Aggregation(name, kind, filter=None if is_all else read_filter(body), inner=inner)
+    keys = {
+        "terms": ("size", "order", "min_doc_count"),
+        "range": ("ranges", "keyed"),
+        "histogram": ("interval", "offset", "min_doc_count", "keyed"),
+        "missing": (),
+    }
+    given = known_keys(body, where, ("field", *keys[kind]))
+    field = _attribute(given, fields)
     if kind == "terms":
-        given = known_keys(body, where, ("field", "size", "order", "min_doc_count"))
         only_default(given, where, min_doc_count=1)
-        if given.get("order", {"_count": "desc"}) not in ({"_count": "desc"}, [{"_count": "desc"}]):
-            raise UnsupportedError.of("order of an aggregation", given["order"], ['{"_count": "desc"}'])
-        return Aggregation(name, kind, _attribute(given, fields), whole(given.get("size", 10), "size", 1))
-    given = known_keys(body, where, ("field", "ranges", "keyed"))
+        size = whole(given.get("size", 10), "size", 1)
+        return Aggregation(name, kind, field, size, _order(given.get("order", [])), inner=inner)
+    if kind == "missing":
+        return Aggregation(name, kind, field, filter=Not(Exists(field)), inner=inner)
+    keyed = flag(given.get("keyed", False), "keyed")
+    if kind == "histogram":
+        width = number(given.get("interval"), f"interval of {where}")
+        start = given.get("offset", 0)
+        if not width or not is_finite_number(start):
+            raise ServiceError(f"{where} has an interval above 0, and a number as offset")
+        if fields.schema[field] == "date":
+            raise UnsupportedError.of("histogram of the date", field, fix="use range for periods")
+        return Aggregation(
+            name,
+            kind,
+            _numeric(kind, field, fields),
+            width=width,
+            start=float(start),
+            least=whole(given.get("min_doc_count", 0), "min_doc_count"),
+            keyed=keyed,
+            inner=inner,
+        )
     ranges = given.get("ranges")
     if not isinstance(ranges, list) or not ranges:
         raise ServiceError("an aggregation of ranges needs a list of ranges", facts=[("aggregation", name)])
-    return Aggregation(
-        name,
-        kind,
-        _attribute(given, fields),
-        ranges=tuple(map(_range, ranges)),
-        keyed=flag(given.get("keyed", False), "keyed"),
-    )
+    edges = tuple(map(_range, ranges))
+    return Aggregation(name, kind, _numeric(kind, field, fields), ranges=edges, keyed=keyed, inner=inner)
 
 
 def _attribute(given: dict[str, Any], fields: Fields) -> str:
     return fields.attribute(text(given.get("field"), "field of an aggregation"), "an aggregation")
+
+
+def _numeric(kind: str, field: str, fields: Fields) -> str:
+    """Return an attribute of numbers or dates; refuse others."""
+    of_type = fields.schema[field]
+    if of_type not in ("integer", "float", "date"):
+        known = ("terms", "missing", *METRICS[-2:])
+        raise UnsupportedError.of(
+            f"for the attribute {field} of the type {of_type}, the aggregation", kind, known
+        )
+    return field
+
+
+def _order(value: object) -> str:
+    """Return the order of values by themselves, or an empty text for that of their frequency, equal ones ascending."""
+    keys = [next(iter(record(each, "order").items()), ("", "")) for each in several(value)]
+    if keys == [("_count", "desc"), ("_key", "asc")]:
+        keys.pop()
+    if len(keys) > 1 or any(order not in _ORDERS.get(name, ()) for name, order in keys):
+        known = [f'{{"{name}": "{order}"}}' for name, orders in _ORDERS.items() for order in orders]
+        raise UnsupportedError.of("order of an aggregation", value, known)
+    return str(keys[0][1]) if keys and keys[0][0] == "_key" else ""
 
 
 def _range(value: object) -> Range:
@@ -116,35 +234,118 @@ def _shown(edge: object) -> str:
     return str(float(edge)) if is_finite_number(edge) else str(edge)
 
 
-def terms_answer(
-    aggregation: Aggregation, values: Sequence[FacetValue], others: int | None
-) -> dict[str, Any]:
-    """Return the answer of an aggregation of values; `others` is the number of documents with further values, if known.
+Bucket = tuple[dict[str, Any], Segments]
+"""Beginning of a bucket in the answer, and its documents."""
 
-    There may be more values, most frequent first, than its size.
+
+class AggregationAnswers:
+    """Answers of aggregations over the documents of an index.
+
+    Parameters
+    ----------
+    schema : Schema
+        Types of the attributes.
+    most_values : int
+        Number of values of an attribute that are counted.
     """
-    shown, hidden = values[: aggregation.size], values[aggregation.size :]
-    answer: dict[str, Any] = {"doc_count_error_upper_bound": 0}
-    if others is not None:
-        answer["sum_other_doc_count"] = others + sum(each["documents"] for each in hidden)
-    return {**answer, "buckets": [_bucket(each["value"], each["documents"]) for each in shown]}
+
+    def __init__(self, schema: Schema, most_values: int) -> None:
+        self.schema, self.most_values, self._buckets_left = schema, most_values, MOST_BUCKETS
+
+    def of(self, aggregations: Sequence[Aggregation], segments: Segments) -> dict[str, Any]:
+        """Return the answers by name; the documents are the counted rows of the segments."""
+        return {each.name: self._answer(each, segments) for each in aggregations}
+
+    def _answer(self, asked: Aggregation, segments: Segments) -> dict[str, Any]:
+        spend()
+        if asked.kind in METRICS:
+            return metric_answer(asked, value_statistics(segments, asked.field), self.schema[asked.field])
+        if asked.kind in ("filter", "missing"):
+            kept = segments
+            if asked.filter is not None:
+                kept = segments_with(segments, as_filter(asked.filter, self.schema))
+            return {"doc_count": documents_in(kept), **self.of(asked.inner, kept)}
+        answer: dict[str, Any] = {}
+        if asked.kind == "terms":
+            answer, found = self._terms(asked, segments)
+        else:
+            found = [*(self._ranges if asked.kind == "range" else self._histogram)(asked, segments)]
+        self._buckets_left -= len(found)
+        if self._buckets_left < 0:
+            raise _too_many()
+        buckets = [{**bucket, **self.of(asked.inner, kept)} for bucket, kept in found]
+        if asked.keyed:
+            of_range = asked.kind == "range"
+            by_key = {
+                str(bucket["key"]): bucket if not of_range else _without_key(bucket) for bucket in buckets
+            }
+            return {"buckets": by_key}
+        return {**answer, "buckets": buckets}
+
+    def _terms(self, asked: Aggregation, segments: Segments) -> tuple[dict[str, Any], list[Bucket]]:
+        """Return the number of other documents, if it is known, and the buckets of the values."""
+        values = facet_counts(segments, asked.field, self.most_values)
+        are_all = len(values) < self.most_values
+        if asked.by_key:
+            if not are_all:
+                what = f"order _key of an attribute of {self.most_values:,} or more values,"
+                raise UnsupportedError.of(what, asked.field, ['{"_count": "desc"}'])
+            values = sorted(values, key=lambda each: each.value, reverse=asked.by_key == "desc")
+        shown, others = values[: asked.size], values[asked.size :]
+        answer: dict[str, Any] = {"doc_count_error_upper_bound": 0}
+        if are_all:
+            answer["sum_other_doc_count"] = sum(each.documents for each in others)
+        buckets = []
+        for value, documents in shown:
+            key: dict[str, Any] = {"key": value}
+            if isinstance(value, bool):
+                key = {"key": int(value), "key_as_string": str(value).lower()}
+            kept = segments_with(segments, Equals(asked.field, value)) if asked.inner else []
+            buckets.append(({**key, "doc_count": documents}, kept))
+        return answer, buckets
+
+    def _ranges(self, asked: Aggregation, segments: Segments) -> Iterator[Bucket]:
+        for each in asked.ranges:
+            kept = segments_with(
+                segments, as_filter(range_filter(asked.field, each.low, each.high), self.schema)
+            )
+            bounds = {
+                name: edge for name, edge in (("from", each.low), ("to", each.high)) if edge is not None
+            }
+            yield {"key": each.key, **bounds, "doc_count": documents_in(kept)}, kept
+
+    def _histogram(self, asked: Aggregation, segments: Segments) -> Iterator[Bucket]:
+        of_rows = interval_numbers(segments, asked.field, asked.width, asked.start)
+        masks = [mask & ~np.isnan(numbers) for numbers, (_, mask) in zip(of_rows, segments, strict=True)]
+        counted = [np.empty(0), *(numbers[mask] for numbers, mask in zip(of_rows, masks, strict=True))]
+        found, documents = np.unique(np.concatenate(counted), return_counts=True)
+        if not len(found):
+            return
+        if not np.isfinite(found).all() or (asked.least == 0 and found[-1] - found[0] >= MOST_BUCKETS):
+            raise _too_many()
+        counts = dict(zip(found.tolist(), documents.tolist(), strict=True))
+        between = np.arange(found[0], found[-1]).tolist() if asked.least == 0 else []
+        for place in sorted({*between, *counts}):
+            if counts.get(place, 0) >= asked.least:
+                kept = (
+                    [
+                        (columns, mask & (numbers == place))
+                        for (columns, _), mask, numbers in zip(segments, masks, of_rows, strict=True)
+                    ]
+                    if asked.inner
+                    else []
+                )
+                spend(sum(len(mask) for _, mask in kept))
+                yield {"key": asked.start + place * asked.width, "doc_count": counts.get(place, 0)}, kept
 
 
-def _bucket(value: str | int | bool, documents: int) -> dict[str, Any]:
-    if isinstance(value, bool):
-        return {"key": int(value), "key_as_string": str(value).lower(), "doc_count": documents}
-    return {"key": value, "doc_count": documents}
+def _without_key(bucket: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in bucket.items() if name != "key"}
 
 
-def ranges_answer(aggregation: Aggregation, documents: Sequence[int]) -> dict[str, Any]:
-    """Return the answer of an aggregation of ranges from the number of documents in each."""
-    buckets = []
-    for each, number in zip(aggregation.ranges, documents, strict=True):
-        bounds = {name: edge for name, edge in (("from", each.low), ("to", each.high)) if edge is not None}
-        buckets.append({"key": each.key, **bounds, "doc_count": number})
-    if aggregation.keyed:
-        return {"buckets": {bucket.pop("key"): bucket for bucket in buckets}}
-    return {"buckets": buckets}
+def _too_many() -> ServiceError:
+    fixes = ["ask for fewer values, a larger interval, or min_doc_count 1"]
+    return ServiceError("the aggregations have too many buckets", facts=[("most", MOST_BUCKETS)], fixes=fixes)
 
 
 def metric_answer(aggregation: Aggregation, found: ValueStatistics, type: FieldType) -> dict[str, Any]:

@@ -285,9 +285,9 @@ def _function(given: dict[str, Any], searcher: Searcher) -> _Function:
     if "filter" not in given or given["filter"] == {"match_all": {}}:
         return _Function(weight, weight)
     clause, body = single(given["filter"], "filter of a function")
-    shape = _values(clause, body, fields)
-    if shape is not None:
-        return _Function(0.0, weight, shape, is_filter=True)
+    values = _values(clause, body, fields)
+    if values is not None:
+        return _Function(0.0, weight, values, is_filter=True)
     raise UnsupportedError.of(
         "as the filter of a weight, the clause",
         clause,

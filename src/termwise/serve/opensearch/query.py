@@ -132,6 +132,12 @@ def translate(query: object, opened: OpenIndex, settings: ServiceSettings) -> Tr
     return reading.finished()
 
 
+def condition_on_attributes(query: object, opened: OpenIndex, settings: ServiceSettings) -> Filter:
+    """Return a condition on attributes as a filter; other clauses are refused."""
+    reading = _Reading(opened.searcher, opened.relevance, settings.max_query)
+    return reading.filter(*reading.clause(query))
+
+
 @dataclass
 class _Reading:
     """What was read of a query.

@@ -16,17 +16,10 @@ from termwise.errors import UnknownIdError
 from termwise.explain.explanation_text import NOT_TERMS
 from termwise.search import Results
 from termwise.serve import search as own
-from termwise.serve.answers import Excerpt, ExplanationAnswer, FacetValue, HitAnswer
+from termwise.serve.answers import Excerpt, ExplanationAnswer, HitAnswer
 from termwise.serve.errors import TooLargeError
 from termwise.serve.indexes import OpenIndex
-from termwise.serve.opensearch.aggregations import (
-    METRICS,
-    Aggregation,
-    Edge,
-    metric_answer,
-    ranges_answer,
-    terms_answer,
-)
+from termwise.serve.opensearch.aggregations import AggregationAnswers
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields, SourceFilter
 from termwise.serve.opensearch.json_checks import known_keys
@@ -59,13 +52,6 @@ def search(
     begin = time.perf_counter()
     asked = read_search(body, parameters, opened, settings)
     fields = Fields.of(opened.searcher)
-    values = [each.field for each in asked.aggregations if each.kind == "terms"]
-    counts: dict[str, Any] = {
-        "facets": list(dict.fromkeys(values)),
-        "facet_values": settings.max_results,
-        "ranges": _ranges(asked.aggregations),
-    }
-    filtered_later = bool(asked.aggregations) and asked.counted is not asked.query
     served, request = _asked(
         opened,
         asked.query,
@@ -74,7 +60,6 @@ def search(
         sort=list(asked.sort) or None,
         after=asked.after,
         collapse=asked.collapse,
-        **({} if filtered_later else counts),
         total=asked.total,
         text=any(asked.source.wants(name) for name in fields.texts),
         explain=asked.explain,
@@ -97,11 +82,10 @@ def search(
         },
     }
     if asked.aggregations:
-        if filtered_later:
-            found = own.search(*_asked(opened, asked.counted, k=1, show=[], **counts), settings)
-        answer["aggregations"] = {
-            each.name: _counts(each, found, fields, settings) for each in asked.aggregations
-        }
+        if asked.counted is not asked.query:
+            found = own.search(*_asked(opened, asked.counted, k=1, show=[]), settings)
+        answers = AggregationAnswers(fields.schema, settings.max_results)
+        answer["aggregations"] = answers.of(asked.aggregations, found.results.segments())
     lacking = fields.lacking(asked.source, stores_text=opened.searcher.index.stores_text)
     return Answer(answer, (*asked.query.notes, *([lacking] if lacking else [])))
 
@@ -302,27 +286,3 @@ def _explanation(query: TranslatedQuery, hit: HitAnswer) -> dict[str, Any]:
 
 def _detail(value: float, description: str, details: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
     return {"value": value, "description": description, "details": list(details)}
-
-
-def _ranges(aggregations: Sequence[Aggregation]) -> dict[str, dict[str, list[Edge]]]:
-    """Return the ranges to count by attribute, with names that are unique for it."""
-    found: dict[str, dict[str, list[Edge]]] = {}
-    for each in aggregations:
-        for number, bounds in enumerate(each.ranges):
-            found.setdefault(each.field, {})[f"{each.name} {number}"] = [bounds.low, bounds.high]
-    return found
-
-
-def _counts(
-    aggregation: Aggregation, found: own.Found, fields: Fields, settings: ServiceSettings
-) -> dict[str, Any]:
-    field = aggregation.field
-    if aggregation.kind in METRICS:
-        spend()
-        return metric_answer(aggregation, found.results.statistics(field), fields.schema[field])
-    values: Sequence[FacetValue] = found.answer["facets"][field]
-    if aggregation.kind == "terms":
-        return terms_answer(aggregation, values, 0 if len(values) < settings.max_results else None)
-    documents = {each["value"]: each["documents"] for each in values}
-    names = [f"{aggregation.name} {number}" for number in range(len(aggregation.ranges))]
-    return ranges_answer(aggregation, [documents[name] for name in names])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from termwise.attributes.dates import EARLIEST, LATEST, iso, to_datetime
@@ -14,7 +15,7 @@ from termwise.search import Searcher
 from termwise.search.snippets import LONGEST
 from termwise.serve.errors import ServiceError
 from termwise.serve.indexes import OpenIndex
-from termwise.serve.opensearch.aggregations import Aggregation, read_aggregations
+from termwise.serve.opensearch.aggregations import INNER, Aggregation, read_aggregations
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import MOST_NAMES, SOURCE_PARAMETERS, Fields, SourceFilter
 from termwise.serve.opensearch.json_checks import (
@@ -28,7 +29,7 @@ from termwise.serve.opensearch.json_checks import (
     texts,
     whole,
 )
-from termwise.serve.opensearch.query import TranslatedQuery, translate
+from termwise.serve.opensearch.query import TranslatedQuery, condition_on_attributes, translate
 from termwise.serve.settings import ServiceSettings
 from termwise.validation import is_integer
 
@@ -42,8 +43,7 @@ BODY_KEYS = (
     "collapse",
     "_source",
     "highlight",
-    "aggs",
-    "aggregations",
+    *INNER,
     "explain",
     "track_total_hits",
     "track_scores",
@@ -153,13 +153,8 @@ def read_search(
         both = {"bool": {"must": [asked], "filter": [given["post_filter"]]}}
         query = translate(both, opened, settings)
     sort, scores = _sort(given.get("sort"), query, fields)
-    if "aggs" in given and "aggregations" in given:
-        raise UnsupportedError.of("beside aggs, the key", "aggregations")
-    aggregations = read_aggregations(
-        given.get("aggs", given.get("aggregations", {})), fields, settings.max_facets
-    )
-    if aggregations and "candidates" in counted.request:
-        raise UnsupportedError.of("beside ids, the key", "aggs")
+    read_filter = partial(condition_on_attributes, opened=opened, settings=settings)
+    aggregations = read_aggregations(given, fields, read_filter, settings.max_facets)
     return SearchBody(
         query=query,
         counted=counted,

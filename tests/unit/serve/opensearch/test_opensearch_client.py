@@ -136,6 +136,36 @@ def test_a_shop_is_administered(client: Any) -> None:
     assert "colour" in client.indices.get_mapping(index="stock")["stock"]["mappings"]["properties"]
 
 
+def test_a_shop_shows_facets_of_which_several_values_can_be_chosen(client: Any) -> None:
+    body = {
+        "query": {"bool": {"must": [{"match": {"text": "tea"}}], "should": [{"term": {"kind": "black"}}]}},
+        "post_filter": {
+            "bool": {"filter": [{"terms": {"kind": ["green", "black"]}}, {"range": {"price": {"lt": 12}}}]}
+        },
+        "aggs": {
+            "kinds": {
+                "filter": {"bool": {"filter": [{"range": {"price": {"lt": 12}}}]}},
+                "aggs": {
+                    "kinds": {"terms": {"field": "kind"}, "aggs": {"dearest": {"max": {"field": "price"}}}}
+                },
+            },
+            "prices": {
+                "filter": {"bool": {"filter": [{"terms": {"kind": ["green", "black"]}}]}},
+                "aggs": {"prices": {"histogram": {"field": "price", "interval": 5, "min_doc_count": 1}}},
+            },
+        },
+    }
+    with pytest.warns(opensearchpy.OpenSearchWarning, match="term adds its boost"):
+        answer = client.search(index="shop", body=body)
+    assert _ids(answer) == ["assam", "genmaicha"]
+    kinds, prices = (answer["aggregations"][name][name]["buckets"] for name in ("kinds", "prices"))
+    assert [(each["key"], each["doc_count"], each["dearest"]["value"]) for each in kinds] == [
+        ("black", 1, 7),
+        ("green", 1, 9),
+    ]
+    assert [(each["key"], each["doc_count"]) for each in prices] == [(5, 2), (10, 1)]
+
+
 def test_a_search_box_sends_text_and_filters(client: Any) -> None:
     answer = client.search(
         index="shop",

@@ -949,6 +949,103 @@ def test_aggregations_count_all_matches(client: TestClient) -> None:
     assert found["named"]["buckets"] == {"dear": {"from": 12, "doc_count": 2}}
 
 
+def nested(levels: int) -> dict[str, Any]:
+    inner = {"aggs": {"a": nested(levels - 1)}} if levels > 1 else {}
+    return {"terms": {"field": "kind"}, **inner}
+
+
+def test_aggregations_beneath_each_other_have_a_limit(client: TestClient) -> None:
+    assert search(client, aggs={"a": nested(5)})["aggregations"]
+    refused(client, {"aggs": {"a": nested(6)}}, "beneath each other")
+
+
+def test_buckets_have_aggregations_of_their_documents(client: TestClient) -> None:
+    """Prices of green: 12 and 9; black: 7; ware: 40; herb: 5."""
+    price = {"field": "price"}
+    answer = search(
+        client,
+        size=0,
+        aggs={
+            "kinds": {
+                "terms": {"field": "kind", "order": {"_key": "desc"}},
+                "aggs": {
+                    "mean": {"avg": price},
+                    "all": {"stats": price},
+                    "tags": {"terms": {"field": "tags"}, "aggs": {"most": {"max": price}}},
+                },
+            },
+            "steps": {
+                "histogram": {**price, "interval": 10},
+                "aggs": {"n": {"cardinality": {"field": "kind"}}},
+            },
+            "filled": {"histogram": {**price, "interval": 5, "offset": 2, "min_doc_count": 2, "keyed": True}},
+            "cheap": {
+                "filter": {"range": {"price": {"lt": 10}}},
+                "aggs": {"kinds": {"terms": {"field": "kind"}}},
+            },
+            "every": {"filter": {"match_all": {}}, "aggs": {"sum": {"sum": price}}},
+            "untagged": {"missing": {"field": "tags"}, "aggregations": {"least": {"min": price}}},
+            "ranges": {
+                "range": {**price, "keyed": True, "ranges": [{"key": "low", "to": 9}]},
+                "aggs": {"sum": {"sum": price}},
+            },
+        },
+    )
+    found = answer["aggregations"]
+    kinds = {each["key"]: each for each in found["kinds"]["buckets"]}
+    assert list(kinds) == ["ware", "herb", "green", "black"]
+    assert kinds["green"] == {
+        "key": "green",
+        "doc_count": 2,
+        "mean": {"value": 10.5},
+        "all": {"count": 2, "min": 9, "max": 12, "avg": 10.5, "sum": 21},
+        "tags": {
+            "doc_count_error_upper_bound": 0,
+            "sum_other_doc_count": 0,
+            "buckets": [{"key": "loose", "doc_count": 1, "most": {"value": 12}}],
+        },
+    }
+    assert kinds["ware"]["tags"]["buckets"] == []
+    assert [(each["key"], each["doc_count"], each["n"]["value"]) for each in found["steps"]["buckets"]] == [
+        (0, 3, 3), (10, 1, 1), (20, 0, 0), (30, 0, 0), (40, 1, 1),
+    ]  # fmt: skip
+    assert found["filled"]["buckets"] == {"7.0": {"key": 7.0, "doc_count": 2}}  # 7 and 9
+    assert found["cheap"]["doc_count"] == 3
+    assert [each["key"] for each in found["cheap"]["kinds"]["buckets"]] == ["black", "green", "herb"]
+    assert found["every"] == {"doc_count": 5, "sum": {"value": 73}}
+    assert found["untagged"] == {"doc_count": 4, "least": {"value": 5}}
+    assert found["ranges"]["buckets"] == {"low": {"to": 9, "doc_count": 2, "sum": {"value": 12}}}
+    by_ids = search(client, {"ids": {"values": ["pot", "assam"]}}, aggs={"sum": {"sum": price}})
+    assert by_ids["aggregations"]["sum"]["value"] == 47
+
+
+def test_documents_without_attributes_are_among_the_missing(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "shop.tw")
+    with served([str(tmp_path / "shop.tw")]) as client:
+        assert (
+            client.put("/shop/_doc/plain", json={"text": "plain"}, params={"refresh": "true"}).status_code
+            < 300
+        )
+        aggs = {"none": {"missing": {"field": "kind"}}, "all": {"filter": {"match_all": {}}}}
+        found = search(
+            client,
+            size=0,
+            aggs=aggs | {"kinds": {"terms": {"field": "kind"}}, "n": {"sum": {"field": "price"}}},
+        )
+        assert found["aggregations"]["none"]["doc_count"] == 1
+        assert found["aggregations"]["all"]["doc_count"] == len(TEAS) + 1
+        assert found["aggregations"]["n"]["value"] == 73
+
+
+def test_values_are_ordered_by_themselves_if_all_are_counted(folder: Path) -> None:
+    with served([str(folder)], ServiceSettings(threads=2, max_results=4)) as client:
+        by_key = {"aggs": {"a": {"terms": {"field": "kind", "order": {"_key": "asc"}}}}}
+        refused(client, by_key | {"size": 1}, "order _key of an attribute of 4 or more values")
+        by_key["query"] = {"match": {"text": "tea"}}
+        found = client.post("/shop/_search", json=by_key | {"size": 1}).json()["aggregations"]["a"]
+        assert [each["key"] for each in found["buckets"]] == ["black", "green", "ware"]
+
+
 def test_an_explanation_adds_up_to_the_score(client: TestClient) -> None:
     query = {"match": {"text": {"query": "green tea", "boost": 2}}}
     hit = search(client, query, explain=True, size=1)["hits"]["hits"][0]
@@ -1124,7 +1221,21 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"aggs": {"a": {"avg": {"field": "kind"}}}}, "[avg]"),
         ({"aggs": {"a": {"percentiles": {"field": "price"}}}}, "[percentiles]"),
         ({"aggs": {"a": {"stats": {"field": "price", "missing": 0}}}}, "[missing]"),
-        ({"aggs": {"a": {"terms": {"field": "kind"}, "aggs": {}}}}, "[aggs]"),
+        ({"aggs": {"a": {"terms": {"field": "kind"}, "aggs": {"b": {"top_hits": {}}}}}}, "[top_hits]"),
+        ({"aggs": {"a": {"terms": {"field": "kind"}, "aggs": {}, "aggregations": {}}}}, "beside aggs"),
+        ({"aggs": {"a": {"avg": {"field": "price"}, "aggs": {"b": {"avg": {"field": "price"}}}}}}, "beneath avg"),
+        ({"aggs": {"a": {"terms": {"field": "kind", "order": {"b": "desc"}}}}}, '{"_key": "asc"}'),
+        ({"aggs": {"a": {"terms": {"field": "kind", "order": [{"_key": "asc"}, {"_count": "desc"}]}}}}, "order of an"),
+        ({"aggs": {"a": {"filter": {"match": {"text": "tea"}}}}}, "[match]"),
+        ({"aggs": {"a": {"filter": {"term": {"price": "9"}}}}}, "another type"),
+        ({"aggs": {"a": {"histogram": {"field": "kind", "interval": 5}}}}, "[histogram]"),
+        ({"aggs": {"a": {"histogram": {"field": "price", "interval": 0}}}}, "interval above 0"),
+        ({"aggs": {"a": {"histogram": {"field": "price"}}}}, "interval"),
+        ({"aggs": {"a": {"histogram": {"field": "price", "interval": 0.001}}}}, "larger interval"),
+        ({"aggs": {"a": {"range": {"field": "kind", "ranges": [{"to": 5}]}}}}, "[range]"),
+        ({"aggs": {"a": {"date_histogram": {"field": "price"}}}}, "[date_histogram]"),
+        ({"aggs": {"a": {"terms": {"field": "kind"}, "aggs": {
+            f"b{n}": {"avg": {"field": "price"}} for n in range(30)}}}}, "too many aggregations"),
         ({"aggs": {"a": {"terms": {"field": "text"}}}}, "[text]"),
         ({"size": 100_000}, "larger"),
         ({"query": {"match": {"text": {"query": "tea " * 2000, "operator": "and"}}}}, "longer"),
