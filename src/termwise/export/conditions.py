@@ -11,7 +11,7 @@ from termwise.display.safe_text import lone_surrogate, shown
 from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Exists
-from termwise.filters.expressions import IGNORING_CASE, Condition
+from termwise.filters.expressions import PART_TESTS, Condition
 from termwise.filters.types import check_condition, intervals
 
 Interval = tuple[int | float | None, int | float | None]
@@ -100,7 +100,7 @@ def field_test(condition: Condition, schema: Schema) -> FieldTest:
     if condition.symbol in ("=", "!=", "in", "not in"):
         return FieldTest(condition.field, kind, excluded, values=tuple(dict.fromkeys(values)))
     strings = [str(value) for value in values]
-    if condition.symbol == "contains" or condition.symbol in IGNORING_CASE:
+    if condition.symbol in PART_TESTS and condition.symbol != "starts with":
         raise ParameterError(
             "a filter for an engine cannot look inside strings, or ignore case",
             facts=[("filter", str(condition))],

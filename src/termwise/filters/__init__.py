@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         In,
         Less,
         LessOrEqual,
+        Matches,
+        MatchesIgnoringCase,
         Not,
         NotEquals,
         NotIn,
@@ -39,7 +41,8 @@ else:
         {
             "evaluation": "as_filter rows_allowed",
             "expressions": "And Between Contains ContainsIgnoringCase Equals EqualsIgnoringCase Exists Filter Greater "
-            "GreaterOrEqual In Less LessOrEqual Not NotEquals NotIn Or StartsWith StartsWithIgnoringCase without_field",
+            "GreaterOrEqual In Less LessOrEqual Matches MatchesIgnoringCase Not NotEquals NotIn Or "
+            "StartsWith StartsWithIgnoringCase without_field",
             "facets": "Range ValueCount facet_counts range_counts",
             "json_form": "filter_from_json filter_to_json",
             "parser": "parse_filter",
@@ -62,6 +65,8 @@ __all__ = [
     "In",
     "Less",
     "LessOrEqual",
+    "Matches",
+    "MatchesIgnoringCase",
     "Not",
     "NotEquals",
     "NotIn",

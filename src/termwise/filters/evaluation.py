@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -159,23 +160,58 @@ def _in_intervals(values: npt.NDArray[Any], bounds: list[tuple[float, float]]) -
 def _ignoring_case(symbol: str, strings: StringTable, value: str) -> npt.NDArray[np.int64]:
     """Return the numbers of the strings that fit a value in lower case, as `str.casefold` returns it."""
     spend(len(strings))
-    fits: Callable[[str], bool] = {
+    fits: Callable[[str], object] = {
         "equals ignoring case": value.__eq__,
         "starts with ignoring case": lambda each: each.startswith(value),
         "contains ignoring case": lambda each: value in each,
+        "matches ignoring case": _pattern(value).fullmatch,
     }[symbol]
     found = [number for number in range(len(strings)) if fits(strings.get(number).casefold())]
     return np.array(found, dtype=np.int64)
 
 
+_SIGNS = re.compile(r"\\.|.", re.DOTALL)
+
+
+def _pattern(value: str) -> re.Pattern[str]:
+    r"""Return the expression for a pattern of `Matches`; no part of a string is matched twice.
+
+    Examples
+    --------
+    >>> [bool(_pattern(r"a*b?\*").fullmatch(each)) for each in ("abc*", "abxbc*", "abcd", "ab*")]
+    [True, True, False, False]
+    """
+    parts = [""]
+    for sign in _SIGNS.findall(value):
+        if sign == "*":
+            parts.append("")
+        else:
+            parts[-1] += "." if sign == "?" else re.escape(sign[-1])
+    first, *inner = parts
+    last = f".*{inner.pop()}" if inner else ""
+    return re.compile(f"{first}{''.join(f'(?>.*?{part})' for part in inner if part)}{last}", re.DOTALL)
+
+
+def _matching(strings: StringTable, value: str) -> npt.NDArray[np.int64]:
+    """Return the numbers of the strings that fit a pattern of `Matches`."""
+    literal = max(re.split(r"\\.|[*?]", value), key=len)
+    numbers = strings.containing(literal.removesuffix("\\"))
+    spend(len(numbers))
+    fits = _pattern(value).fullmatch
+    found = [bool(fits(each)) for each in strings.get_many(numbers)]
+    return numbers[np.array(found, dtype=np.bool_)]
+
+
 def _has_code(condition: Condition, strings: StringTable, codes: npt.NDArray[np.uint32], least: int) -> Mask:
     """Return which codes stand for strings that match, or are excluded; `least` is the code of the first string."""
     values = cast(tuple[str, ...], condition.operands)
-    if condition.symbol in ("=", "!=", "in", "not in", "contains", *IGNORING_CASE):
+    if condition.symbol in ("=", "!=", "in", "not in", "contains", "matches", *IGNORING_CASE):
         if condition.symbol in IGNORING_CASE:
             wanted = _ignoring_case(condition.symbol, strings, keyword(values[0]).casefold())
         elif condition.symbol == "contains":
             wanted = strings.containing(keyword(values[0]))
+        elif condition.symbol == "matches":
+            wanted = _matching(strings, keyword(values[0]))
         else:
             # as given, too: in an index of an earlier version, strings are as they were written
             wanted = np.unique(strings.find_many(list(dict.fromkeys((*map(keyword, values), *values)))))

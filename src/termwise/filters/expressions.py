@@ -187,6 +187,15 @@ class Contains(_PartTest):
     symbol = "contains"
 
 
+class Matches(_PartTest):
+    """``field matches value``, of an attribute of strings: ``*`` stands for any characters, ``?`` for one.
+
+    A character after a backslash stands for itself.
+    """
+
+    symbol = "matches"
+
+
 class EqualsIgnoringCase(_PartTest):
     """``field equals ignoring case value``, of an attribute of strings: upper and lower case are the same."""
 
@@ -205,18 +214,25 @@ class ContainsIgnoringCase(_PartTest):
     symbol = "contains ignoring case"
 
 
+class MatchesIgnoringCase(_PartTest):
+    """``field matches ignoring case value``, of an attribute of strings."""
+
+    symbol = "matches ignoring case"
+
+
 COMPARISONS: dict[str, type[Comparison]] = {
     each.symbol: each for each in (Equals, NotEquals, Less, LessOrEqual, Greater, GreaterOrEqual)
 }
 """Classes of comparisons by their symbols."""
 
 IGNORING_CASE: dict[str, type[_PartTest]] = {
-    each.symbol: each for each in (EqualsIgnoringCase, StartsWithIgnoringCase, ContainsIgnoringCase)
+    each.symbol: each
+    for each in (EqualsIgnoringCase, StartsWithIgnoringCase, ContainsIgnoringCase, MatchesIgnoringCase)
 }
 """Classes of comparisons of strings in which upper and lower case are the same, by the words that stand for them."""
 
 PART_TESTS: dict[str, type[_PartTest]] = IGNORING_CASE | {
-    each.symbol: each for each in (StartsWith, Contains)
+    each.symbol: each for each in (StartsWith, Contains, Matches)
 }
 """Classes of comparisons of strings, by the words that stand for them, the longest ones first."""
 

@@ -6,6 +6,7 @@ JSON                                             text
 ``{"field": "price", "<": 20}``                  ``price < 20``, and so on
 ``{"field": "sku", "starts with": "AB-"}``       ``sku starts with "AB-"``
 ``{"field": "sku", "contains": "200"}``          ``sku contains "200"``
+``{"field": "sku", "matches": "AB*-?"}``         ``sku matches "AB*-?"``
 ``{"field": "k", "equals ignoring case": "a"}``  ``k equals ignoring case "a"``
 ``{"field": "tags", "in": ["a", "b"]}``          ``tags in ("a", "b")``
 ``{"field": "tags", "not in": ["a"]}``           ``tags not in ("a")``

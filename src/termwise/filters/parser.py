@@ -8,7 +8,7 @@
     condition   = field ("=" | "!=" | "<" | "<=" | ">" | ">=") value
                 | field ["not"] "in" "(" value {"," value} ")"
                 | field "between" value "and" value
-                | field ("starts" "with" | "contains") ["ignoring" "case"] string
+                | field ("starts" "with" | "contains" | "matches") ["ignoring" "case"] string
                 | field "equals" "ignoring" "case" string
                 | field "is" ["not"] "missing"
                 | field
@@ -245,7 +245,9 @@ class _Parser:
         elif operator.kind == "end" or operator.keyword in ("and", "or", ")"):
             condition, at = Equals(field, True), token.start
         else:
-            raise self._error(at, "=, !=, <, <=, >, >=, in, between, starts with, contains, or is missing")
+            raise self._error(
+                at, "=, !=, <, <=, >, >=, in, between, starts with, contains, matches, or is missing"
+            )
         self._check(condition, token.start, at)
         return condition
 

@@ -27,11 +27,10 @@ from termwise.display.safe_text import shown
 from termwise.engine.allowed_documents import FilterLike
 from termwise.errors import ParameterError
 from termwise.filters.expressions import (
-    IGNORING_CASE,
+    PART_TESTS,
     And,
     Between,
     Condition,
-    Contains,
     Equals,
     Exists,
     Filter,
@@ -173,7 +172,7 @@ def filter_of_values(filter: Filter) -> Filter:
         return And(exists, Not(_equal(field, filter.operands)))
     if isinstance(filter, StartsWith):
         return StartsWith(VALUES, f"{field}\0s{filter.value}")
-    if isinstance(filter, Contains) or symbol in IGNORING_CASE:
+    if symbol in PART_TESTS:
         raise ParameterError(
             "metadata of any types cannot be searched for a part of a text, or ignoring case",
             facts=[("filter", filter)],

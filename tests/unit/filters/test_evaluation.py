@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +104,9 @@ def conditions(field: str) -> st.SearchStrategy[Filter]:
     if field not in ("lang", "tags"):
         return found
     upper = st.builds(lambda value, upper: value.upper() if upper else value, value, st.booleans())
+    pattern = st.text("ab*?", max_size=6) | upper
     return found | st.builds(
-        lambda kind, part: kind(field, part), st.sampled_from(list(PART_TESTS.values())), upper
+        lambda kind, part: kind(field, part), st.sampled_from(list(PART_TESTS.values())), upper | pattern
     )
 
 
@@ -169,6 +171,8 @@ def model(filter: Filter, row: dict[str, Any]) -> bool:
             part, strings = part.casefold(), [each.casefold() for each in values]
         if filter.symbol.startswith("equals"):
             return part in strings
+        if filter.symbol.startswith("matches"):
+            return any(fnmatchcase(each, part) for each in strings)
         starts = filter.symbol.startswith("starts")
         return any(each.startswith(part) if starts else part in each for each in strings)
     return any(compares(filter.symbol, field, each, filter.value) for each in values)

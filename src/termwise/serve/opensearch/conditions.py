@@ -7,8 +7,6 @@ from typing import Any
 
 from termwise.filters import (
     And,
-    Contains,
-    ContainsIgnoringCase,
     Equals,
     EqualsIgnoringCase,
     Exists,
@@ -18,6 +16,8 @@ from termwise.filters import (
     In,
     Less,
     LessOrEqual,
+    Matches,
+    MatchesIgnoringCase,
     StartsWith,
     StartsWithIgnoringCase,
 )
@@ -91,19 +91,15 @@ def _prefix(body: object, fields: Fields) -> Filter:
 def _wildcard(body: object, fields: Fields) -> Filter:
     name, value = pattern("wildcard", body)
     attribute = fields.attribute(name, "wildcard")
-    equals, starts, contains = (
-        (EqualsIgnoringCase, StartsWithIgnoringCase, ContainsIgnoringCase)
-        if _ignores_case(body)
-        else (Equals, StartsWith, Contains)
+    starts, matches = (
+        (StartsWithIgnoringCase, MatchesIgnoringCase) if _ignores_case(body) else (StartsWith, Matches)
     )
-    inner = value.strip("*")
-    if re.search(r"[*?\\]", inner) or (value[:1] == "*") > (value[-1:] == "*"):
-        raise UnsupportedError.of("wildcard with the pattern", value, ["te*", "*te*", "te"])
-    if not inner:
-        return Exists(attribute) if value else Equals(attribute, "")
-    if value[0] == "*":
-        return contains(attribute, inner)
-    return starts(attribute, inner) if value[-1] == "*" else equals(attribute, inner)
+    beginning = value.rstrip("*")
+    if value and not beginning:
+        return Exists(attribute)
+    if beginning != value and not re.search(r"[*?\\]", beginning):
+        return starts(attribute, beginning)
+    return matches(attribute, value)
 
 
 def _ignores_case(body: Any) -> bool:
