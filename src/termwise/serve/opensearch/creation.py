@@ -11,7 +11,7 @@ from termwise.attributes.field_types import FieldType
 from termwise.fast_dataclass import dataclass
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
-from termwise.serve.opensearch.fields import attribute_type, check_name, flat_properties
+from termwise.serve.opensearch.fields import TEXTS, attribute_type, check_name, flat_properties
 from termwise.serve.opensearch.json_checks import known_keys, only_default, record, single, text
 from termwise.text import analyzer_names
 
@@ -76,9 +76,11 @@ class NewIndex:
             raise ServiceError("a mapping has too many fields", facts=[("most", MOST_FIELDS)])
         for name, value in properties:
             check_name(name)
-            if text(record(value, f"the field {name}").get("type"), f"type of {name}") == "text":
+            if text(record(value, f"the field {name}").get("type"), f"type of {name}") in TEXTS:
                 fields.append(name)
-                keys = known_keys(value, f"the text {name}", ("type", "fields", "analyzer"))
+                keys = known_keys(
+                    value, f"the text {name}", ("type", "fields", "analyzer", "max_shingle_size")
+                )
                 if "analyzer" in keys:
                     analyzers[text(keys["analyzer"], f"analyzer of {name}")] = name
                 if keys.get("fields"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -37,6 +38,12 @@ SAME_TYPES: dict[str, tuple[str, ...]] = {
     "date": ("date",),
 }
 """Types of OpenSearch that the values of an attribute have too."""
+
+TEXTS = ("text", "search_as_you_type")
+"""Types of texts; each is searched as the other, also by the beginnings of words."""
+
+_MADE_OF = re.compile(r"\._(?:[234]gram|index_prefix)$")
+"""Ends of the names of the fields that OpenSearch makes of a text with the second type."""
 
 _ATTRIBUTES: dict[str, FieldType] = {
     given: kind for kind in ("keyword", "boolean", "integer", "float", "date") for given in SAME_TYPES[kind]
@@ -88,9 +95,14 @@ class Fields:
     def _text_names(self) -> list[str]:
         return list(dict.fromkeys(name for names in self._whole for name in names))
 
+    def whole_text(self, name: str) -> str:
+        """Return the text that a field of ``search_as_you_type``, such as ``title._2gram``, is made of."""
+        base = _MADE_OF.sub("", name)
+        return base if base in self._text_names else name
+
     def is_text(self, name: str) -> bool:
         """Whether a field is a text; it can be an attribute too. A field that is neither is an error."""
-        if name in self._text_names:
+        if self.whole_text(name) in self._text_names:
             return True
         self.attribute(name)
         return False
@@ -116,6 +128,7 @@ class Fields:
 
         The texts have one weight for a word, so the clause searches all of them. A name that is no text is an error.
         """
+        names = [*dict.fromkeys(map(self.whole_text, names))]
         for name in names:
             if name != "*" and not self.is_text(name):
                 raise UnsupportedError.of(
@@ -170,7 +183,7 @@ class Fields:
             keys = known_keys(value, f"the field {name}", ("type", "fields", "ignore_above"))
             kind = text(keys.get("type"), f"type of {name}")
             known = [
-                *(["text"] if name in self._text_names else []),
+                *(TEXTS if name in self._text_names else []),
                 *SAME_TYPES.get(self.schema.get(name, ""), ()),
             ]
             if kind not in known:

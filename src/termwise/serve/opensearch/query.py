@@ -224,9 +224,11 @@ class _Reading:
         """Read a clause on texts that all results fulfil."""
         if not scores:
             self.check_condition(kind, words)
-        if scores and (words.phrase or words.every):
+        if words.phrase and words.prefix and scores:
+            self.contain_beginning(words)
+        elif scores and (words.phrase or words.every):
             self.strict.append(words)
-        elif words.phrase or words.every:
+        elif (words.phrase or words.every) and not words.prefix:
             self.contain(words)
         elif scores:
             self.loose.append(([words], words.least))
@@ -239,6 +241,17 @@ class _Reading:
                     ["match with one word", "match with operator and", "match_phrase"],
                 )
             self.must += needed
+
+    def contain_beginning(self, words: Words) -> None:
+        """Read a phrase whose last word is the beginning of a word: required are a phrase, and such a word."""
+        needed = self.needed(words.before_last)
+        if needed:
+            self.must += needed
+            self.notes.append(
+                f"results contain the phrase [{words.before_last.text}], and a word that begins with the last one "
+                "anywhere"
+            )
+        self.loose.append(([replace(words, phrase=False)], "100%"))
 
     def contain(self, words: Words) -> None:
         """Require all words of a clause."""

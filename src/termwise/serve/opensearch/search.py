@@ -25,6 +25,7 @@ from termwise.serve.opensearch.fields import Fields, SourceFilter
 from termwise.serve.opensearch.json_checks import known_keys
 from termwise.serve.opensearch.query import TranslatedQuery, translate
 from termwise.serve.opensearch.search_body import Highlight, SearchBody, read_search
+from termwise.serve.opensearch.suggest import suggest_answer
 from termwise.serve.requests import SearchRequest
 from termwise.serve.settings import ServiceSettings
 
@@ -86,8 +87,11 @@ def search(
             found = own.search(*_asked(opened, asked.counted, k=1, show=[]), settings)
         answers = AggregationAnswers(fields.schema, settings.max_results)
         answer["aggregations"] = answers.of(asked.aggregations, found.results.segments())
+    if asked.suggesters:
+        answer["suggest"] = {each.name: suggest_answer(each, opened.searcher) for each in asked.suggesters}
     lacking = fields.lacking(asked.source, stores_text=opened.searcher.index.stores_text)
-    return Answer(answer, (*asked.query.notes, *([lacking] if lacking else [])))
+    notes = [*asked.query.notes, *(note for each in asked.suggesters for note in each.notes)]
+    return Answer(answer, tuple(dict.fromkeys([*notes, *([lacking] if lacking else [])])))
 
 
 def count(opened: OpenIndex, body: object, settings: ServiceSettings) -> Answer:

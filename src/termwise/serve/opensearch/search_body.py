@@ -30,6 +30,7 @@ from termwise.serve.opensearch.json_checks import (
     whole,
 )
 from termwise.serve.opensearch.query import TranslatedQuery, condition_on_attributes, translate
+from termwise.serve.opensearch.suggest import Suggester, read_suggesters
 from termwise.serve.settings import ServiceSettings
 from termwise.validation import is_integer
 
@@ -44,6 +45,7 @@ BODY_KEYS = (
     "_source",
     "highlight",
     *INNER,
+    "suggest",
     "explain",
     "track_total_hits",
     "track_scores",
@@ -110,6 +112,7 @@ class SearchBody:
     source : SourceFilter
     highlights : tuple of Highlight
     aggregations : tuple of Aggregation
+    suggesters : tuple of Suggester
     explain, total, scores : bool
         Whether the answer has explanations, the number of matches, and, although sorted, scores.
     """
@@ -124,6 +127,7 @@ class SearchBody:
     source: SourceFilter
     highlights: tuple[Highlight, ...]
     aggregations: tuple[Aggregation, ...]
+    suggesters: tuple[Suggester, ...]
     explain: bool
     total: bool
     scores: bool
@@ -166,6 +170,7 @@ def read_search(
         source=SourceFilter.of_parameters(parameters) or SourceFilter.of(given.get("_source")),
         highlights=_highlights(given.get("highlight"), query, fields),
         aggregations=aggregations,
+        suggesters=read_suggesters(given.get("suggest", {}), fields, settings.max_query),
         explain=flag(given.get("explain", False), "explain"),
         total=_total(given.get("track_total_hits", True)),
         scores=scores or flag(given.get("track_scores", False), "track_scores"),

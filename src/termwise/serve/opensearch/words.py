@@ -32,7 +32,8 @@ _OPERATORS: dict[str, Any] = {"operator": "or", "minimum_should_match": 1, "fuzz
 _MATCHES: dict[str, tuple[tuple[str, ...], dict[str, bool]]] = {
     "match": (tuple(_OPERATORS), {}),
     "match_phrase": (("slop",), {"phrase": True}),
-    "match_bool_prefix": ((), {"prefix": True}),
+    "match_phrase_prefix": (("slop", "max_expansions"), {"phrase": True, "prefix": True}),
+    "match_bool_prefix": ((*_OPERATORS, "max_expansions"), {"prefix": True}),
 }
 """Clauses on one text: their keys besides query and boost, and what they say about the words."""
 
@@ -41,6 +42,7 @@ _TYPES: dict[str, dict[str, bool]] = {
     "most_fields": {},
     "cross_fields": {},
     "phrase": {"phrase": True},
+    "phrase_prefix": {"phrase": True, "prefix": True},
     "bool_prefix": {"prefix": True},
 }
 """Types of multi_match, and what they say about the words."""
@@ -64,8 +66,8 @@ class Words:
     text : str
     boost : float
     every, phrase, fuzzy, prefix : bool
-        Whether results contain all words, contain them as a phrase, match similar words, and match words that begin
-        with the last one.
+        Whether results contain all words, contain them as a phrase (with `prefix`, those before the last one), match
+        similar words, and match words that begin with the last one.
     weights : mapping of str to float or None
         Query weights of terms, instead of words.
     least : str
@@ -110,6 +112,11 @@ class Words:
     def one_suffices(self) -> bool:
         """Whether one of the words is enough, whatever their number."""
         return self.least == "1" and not self.every
+
+    @property
+    def before_last(self) -> Words:
+        """The words before the last one, as a phrase."""
+        return Words(" ".join(self.text.split()[:-1]), phrase=True)
 
     def needed(self, analyzer: Analyzer) -> list[str]:
         """Return the words or the phrase, as conditions on texts; words that one language removes are left out."""
@@ -170,21 +177,32 @@ def _beginning(kind: str, body: object, fields: Fields) -> Words:
 
 
 def _multi_match(body: object, fields: Fields) -> Words:
-    given = known_keys(body, "multi_match", ("query", "fields", "type", "boost", *_OPERATORS))
+    keys = ("query", "fields", "type", "boost", "slop", "max_expansions", *_OPERATORS)
+    given = known_keys(body, "multi_match", keys)
     part, own_boosts = _fields(several(given.get("fields", "*")) or ["*"], fields)
     kind = text(given.get("type", "best_fields"), "type of multi_match")
     if kind not in _TYPES:
         raise UnsupportedError.of("type of multi_match", kind, _TYPES)
-    meaning = _TYPES[kind]
-    if meaning:
-        only_default(given, f"multi_match of the type {kind}", **_OPERATORS)
+    meaning, where = _TYPES[kind], f"multi_match of the type {kind}"
+    only_default(given, where, slop=0, **(_OPERATORS if meaning.get("phrase") else {}))
+    if not meaning.get("prefix"):
+        only_default(given, where, max_expansions=50)
     return replace(_words(given, "multi_match", meaning), part=part, own_boosts=own_boosts)
 
 
 def _words(given: Mapping[str, Any], kind: str, meaning: Mapping[str, Any]) -> Words:
     words = text(given.get("query"), f"query of {kind}")
+    if meaning.get("prefix"):
+        words = words.rstrip()  # after a blank, the last word is whole
+    if meaning.get("phrase"):
+        return Words(words, _boost(given), **meaning)
     stated = frozenset(name for name, keys in _STATED.items() if any(key in given for key in keys))
-    return Words(words, _boost(given), **(meaning or {**_operators(given, kind), "stated": stated}))
+    operators = _operators(given, kind)
+    if meaning and operators.pop(
+        "every", False
+    ):  # by their postings, also those that begin with the last one
+        operators["least"] = "100%"
+    return Words(words, _boost(given), **meaning, **operators, stated=stated | frozenset(meaning))
 
 
 def _operators(given: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -219,7 +237,8 @@ def _fields(names: Any, fields: Fields) -> tuple[str, str]:
     for each in names:
         name, caret, boost = text(each, "a field of multi_match").partition("^")
         try:
-            boosts[name] = number(float(boost), "the boost of a field") if caret else 1.0
+            weight = number(float(boost), "the boost of a field") if caret else 1.0
+            boosts.setdefault(fields.whole_text(name), weight)
         except ValueError:
             raise ServiceError("the boost of a field is a number", facts=[("field", each)]) from None
     part = fields.part("multi_match", list(boosts))

@@ -166,6 +166,28 @@ def test_a_shop_shows_facets_of_which_several_values_can_be_chosen(client: Any) 
     assert [(each["key"], each["doc_count"]) for each in prices] == [(5, 2), (10, 1)]
 
 
+def test_a_search_box_searches_while_a_user_types(client: Any) -> None:
+    typed = {"query": "green tea ri", "type": "bool_prefix", "operator": "and"}
+    fields = ["text", "text._2gram", "text._3gram"]
+    body = {
+        "query": {"multi_match": {**typed, "fields": fields}},
+        "suggest": {
+            "text": "geen tea",
+            "fix": {"phrase": {"field": "text"}},
+            "words": {"term": {"field": "text"}},
+        },
+    }
+    answer = client.search(index="shop", body=body)
+    assert _ids(answer) == ["genmaicha"]
+    assert answer["suggest"]["fix"][0]["options"][0]["text"] == "green tea"
+    assert [len(each["options"]) for each in answer["suggest"]["words"]] == [1, 0]
+    with pytest.warns(opensearchpy.OpenSearchWarning, match=r"the phrase \[green tea\]"):
+        found = client.search(index="shop", body={"query": {"match_phrase_prefix": {"text": "green tea ro"}}})
+    assert _ids(found) == ["genmaicha"]
+    found = client.search(index="shop", body={"query": {"wildcard": {"kind": {"value": "*ree?"}}}})
+    assert _ids(found) == ["sencha", "genmaicha"]
+
+
 def test_a_search_box_sends_text_and_filters(client: Any) -> None:
     answer = client.search(
         index="shop",

@@ -107,6 +107,18 @@ def test_a_match_has_the_results_and_scores_of_the_searcher(client: TestClient, 
                    "filter": {"range": {"price": {"lt": 50}}}, "minimum_should_match": 1}}, {"pot"}),
         ({"match_phrase": {"text": "tea green"}}, set()),
         ({"match_bool_prefix": {"text": "gree"}}, {"sencha", "genmaicha"}),
+        ({"match_bool_prefix": {"text": "rice gre "}}, {"sencha", "genmaicha"}),
+        ({"match_bool_prefix": {"text": {"query": "roas gre", "operator": "and", "max_expansions": 10}}}, set()),
+        ({"match_bool_prefix": {"text": {"query": "rice gre", "operator": "and"}}}, {"genmaicha"}),
+        ({"match_bool_prefix": {"text": {"query": "geen tea ri", "minimum_should_match": 3, "fuzziness": "AUTO"}}},
+         {"genmaicha"}),
+        ({"multi_match": {"query": "tea ro", "type": "bool_prefix", "operator": "and",
+                          "fields": ["text", "text._2gram", "text._3gram"]}}, {"genmaicha"}),
+        ({"match_phrase_prefix": {"text": "gre"}}, {"sencha", "genmaicha"}),
+        ({"match_phrase_prefix": {"text": "green te"}}, {"sencha", "genmaicha"}),
+        ({"match_phrase_prefix": {"text": {"query": "green tea ro", "slop": 0, "max_expansions": 20}}}, {"genmaicha"}),
+        ({"match_phrase_prefix": {"text": "tea green r"}}, set()),
+        ({"multi_match": {"query": "black tea fr", "type": "phrase_prefix"}}, {"assam"}),
         ({"match": {"text": {"query": "pepermint", "fuzziness": "AUTO"}}}, {"mint/fresh"}),
         ({"match": {"kind": "green"}}, {"sencha", "genmaicha"}),
         ({"prefix": {"kind": "gr"}}, {"sencha", "genmaicha"}),
@@ -1052,6 +1064,46 @@ def test_values_are_ordered_by_themselves_if_all_are_counted(folder: Path) -> No
         assert [each["key"] for each in found["buckets"]] == ["black", "green", "ware"]
 
 
+def test_a_phrase_with_the_beginning_of_a_word_is_a_warning(client: TestClient) -> None:
+    for text, words in (("green tea ro", "the phrase [green tea], and a word that begins"), ("ro", "")):
+        answer = client.post("/shop/_search", json={"query": {"match_phrase_prefix": {"text": text}}})
+        assert ids(answer.json()) == ["genmaicha"]
+        assert words in answer.headers.get("warning", "")
+        assert bool(words) is ("warning" in answer.headers)
+
+
+def suggested(client: TestClient, **suggest: object) -> Any:
+    return search(client, size=0, suggest=suggest)["suggest"]
+
+
+def test_words_that_the_index_lacks_have_suggestions(client: TestClient) -> None:
+    found = suggested(client, text="geen tea geen", words={"term": {"field": "text"}})["words"]
+    option = {"text": "green", "score": 0.8, "freq": 2}
+    assert found == [
+        {"text": "geen", "offset": 0, "length": 4, "options": [option]},
+        {"text": "tea", "offset": 5, "length": 3, "options": []},
+        {"text": "geen", "offset": 9, "length": 4, "options": [option]},
+    ]
+    phrase = {"field": "text", "size": 1, "highlight": {"pre_tag": "<b>", "post_tag": "</b>"}}
+    found = suggested(
+        client, whole={"text": "geen tea blck", "phrase": phrase}, right={"text": "tea", "phrase": phrase}
+    )
+    (entry,) = found["whole"]
+    assert (entry["offset"], entry["length"]) == (0, 13)
+    assert [(each["text"], each["highlighted"]) for each in entry["options"]] == [
+        ("green tea black", "<b>green</b> tea <b>black</b>")
+    ]
+    assert entry["options"][0]["score"] == pytest.approx(0.64)
+    assert found["right"][0]["options"] == []
+
+
+def test_suggesters_say_what_changes_nothing(client: TestClient) -> None:
+    body = {"suggest": {"a": {"text": "geen", "term": {"field": "title", "min_word_length": 3}}}}
+    warning = client.post("/shop/_search", json=body).headers["warning"]
+    assert "[min_word_length] changes nothing" in warning
+    assert "a clause on [title]" in warning
+
+
 def test_an_explanation_adds_up_to_the_score(client: TestClient) -> None:
     query = {"match": {"text": {"query": "green tea", "boost": 2}}}
     hit = search(client, query, explain=True, size=1)["hits"]["hits"][0]
@@ -1237,6 +1289,21 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"aggs": {"a": {"histogram": {"field": "price", "interval": 0.001}}}}, "larger interval"),
         ({"aggs": {"a": {"range": {"field": "kind", "ranges": [{"to": 5}]}}}}, "[range]"),
         ({"aggs": {"a": {"date_histogram": {"field": "price"}}}}, "[date_histogram]"),
+        ({"suggest": {"a": {"prefix": "te", "completion": {"field": "text"}}}}, "match_bool_prefix"),
+        ({"suggest": {"a": {"text": "te", "term": {"field": "text", "suggest_mode": "always"}}}}, "suggest_mode"),
+        ({"suggest": {"a": {"text": "te", "term": {"field": "text"}, "phrase": {"field": "text"}}}}, "one of term"),
+        ({"suggest": {"a": {"text": "te", "term": {"field": "kind"}}}}, "[kind]"),
+        ({"suggest": {"a": {"term": {"field": "text"}}}}, "text of the suggester a"),
+        ({"suggest": {"a": {"text": "te", "term": {"field": "text", "a": 1}}}}, "[a]"),
+        ({"suggest": {"text": "tea " * 2000, "a": {"term": {"field": "text"}}}}, "longer"),
+        ({"suggest": {"text": "t"} | {f"a{n}": {"term": {"field": "text"}} for n in range(11)}}, "too many suggesters"),
+        ({"query": {"multi_match": {"query": "tea", "max_expansions": 5}}}, "max_expansions"),
+        ({"query": {"multi_match": {"query": "tea gre", "type": "phrase_prefix", "operator": "and"}}}, "operator"),
+        ({"query": {"match_phrase_prefix": {"text": {"query": "tea gre", "slop": 2}}}}, "slop"),
+        ({"query": {"bool": {"filter": {"match_phrase_prefix": {"text": "gre"}}}}}, "as a filter"),
+        ({"query": {"bool": {"must_not": {"match_phrase_prefix": {"text": "gre"}}}}}, "in must_not"),
+        ({"query": {"bool": {"must": [{"match_phrase_prefix": {"text": "green te"}}, {"match": {"text": "rice"}}]}}},
+         "beside other scoring clauses"),
         ({"aggs": {"a": {"terms": {"field": "kind"}, "aggs": {
             f"b{n}": {"avg": {"field": "price"}} for n in range(30)}}}}, "too many aggregations"),
         ({"aggs": {"a": {"terms": {"field": "text"}}}}, "[text]"),
