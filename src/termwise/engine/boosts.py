@@ -21,6 +21,7 @@ from termwise.attributes.dates import DAY, LETTERS, UNITS, iso, parse_date
 from termwise.attributes.field_types import FieldType
 from termwise.attributes.schema import Schema
 from termwise.budget import spend
+from termwise.engine.allowed_documents import allowed_documents
 from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
@@ -54,7 +55,7 @@ CALL = 1600
 
 Floats = npt.NDArray[np.float64]
 
-_SHAPES = ("saturation", "half_life", "near", "values")
+_SHAPES = ("saturation", "half_life", "near", "values", "filter")
 
 _TYPES: dict[str, tuple[FieldType, ...]] = {
     "saturation": ("integer", "float"),
@@ -62,7 +63,7 @@ _TYPES: dict[str, tuple[FieldType, ...]] = {
     "near": ("integer", "float"),
     "values": ("keyword", "keywords", "boolean", "integer", "float"),
 }
-"""Types of the attributes that each shape is computed from."""
+"""Types of the attributes that each shape is computed from; a filter has those of its conditions."""
 
 _PERIOD = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:(minute|hour|day|week|month|year)s?|([smhdwMy]))\s*")
 
@@ -74,7 +75,7 @@ _UNITS = {**LETTERS, "M": "month", "y": "year"}
 @final
 @dataclass(frozen=True)
 class Boost:
-    """Attribute that changes the scores of documents: ``weight * shape`` is added, with one of four shapes.
+    """Attribute that changes the scores of documents: ``weight * shape`` is added, with one of five shapes.
 
     Parameters
     ----------
@@ -95,6 +96,9 @@ class Boost:
     values : sequence of str, bool or float, optional
         For a keyword, a list of keywords, a boolean or a number: 1 for a document that has one of these values, all of
         one type.
+    filter : str, optional
+        Condition such as ``"stock > 0 and price < 20"``, see `termwise.filters`: 1 for a document that fulfils it.
+        `attribute` is the one whose value explanations show.
 
     Raises
     ------
@@ -118,6 +122,7 @@ class Boost:
     near: float | None = None
     distance: float | None = None
     values: Sequence[str | bool | float] | None = None
+    filter: str | None = None
 
     def __post_init__(self) -> None:
         check(
@@ -135,7 +140,7 @@ class Boost:
                 facts=[
                     ("attribute", self.attribute),
                     ("given", ", ".join(given) or "none"),
-                    ("shapes", "saturation; half_life; near with distance; values"),
+                    ("shapes", "saturation; half_life; near with distance; values; filter"),
                 ],
             )
         for name in ("saturation", "distance"):
@@ -164,6 +169,7 @@ class Boost:
             or (given == ["half_life"] and isinstance(self.now, str) and parse_date(self.now) is not None),
             "a date such as 2024-01-31, together with `half_life`",
         )
+        check("filter", self.filter, self.filter is None or isinstance(self.filter, str), "a filter as text")
         if self.values is not None:
             holds = (
                 isinstance(self.values, list | tuple)
@@ -179,8 +185,13 @@ class Boost:
 
     @property
     def shape(self) -> str:
-        """Name of the shape: ``saturation``, ``half_life``, ``near`` or ``values``."""
+        """Name of the shape: ``saturation``, ``half_life``, ``near``, ``values`` or ``filter``."""
         return next(name for name in _SHAPES if getattr(self, name) is not None)
+
+    @property
+    def moves(self) -> bool:
+        """Whether the shape depends on the time of the search."""
+        return (self.half_life is not None and self.now is None) or "now" in (self.filter or "")
 
     def check_schema(self, schema: Schema) -> None:
         """Check that the documents have the attribute, and that its type goes with the shape.
@@ -190,6 +201,11 @@ class Boost:
         ParameterError, UnknownNameError
         """
         schema.check_name(self.attribute)
+        if self.filter is not None:
+            from termwise.filters import parse_filter
+
+            parse_filter(self.filter, schema)
+            return
         types, kind = _TYPES[self.shape], schema[self.attribute]
         if self.values is not None:
             first = self.values[0]
@@ -272,6 +288,8 @@ class IndexBoosts:
     def shapes(self, boost: Boost, ordinals: npt.NDArray[np.int64]) -> Floats:
         """Return the shape of a boost for each document, from 0 to 1."""
         spend(len(ordinals))
+        if boost.filter is not None:
+            return allowed_documents(self.index, boost.filter).mask[ordinals].astype(np.float64)
         shapes = np.zeros(len(ordinals))
         for segment, places, rows in self.index.segments.by_segment(ordinals):
             if segment.attributes is not None:

@@ -53,11 +53,15 @@ def _shape_text(boost: Boost) -> str:
     ('saturation 100', 'near 20, distance 5.5')
     >>> _shape_text(Boost("brand", 1, values=["acme", "zen"]))
     'values acme, zen'
+    >>> _shape_text(Boost("stock", 1, filter="stock > 0"))
+    'stock > 0'
     """
     if boost.saturation is not None:
         return f"saturation {boost.saturation:g}"
     if boost.half_life is not None:
         return f"half-life {boost.half_life}"
+    if boost.filter is not None:
+        return boost.filter
     if boost.values is not None:
         return f"values {value_text(tuple(map(str, boost.values)))}"
     return f"near {boost.near:g}, distance {boost.distance:g}"

@@ -160,12 +160,13 @@ def _in_intervals(values: npt.NDArray[Any], bounds: list[tuple[float, float]]) -
 def _ignoring_case(symbol: str, strings: StringTable, value: str) -> npt.NDArray[np.int64]:
     """Return the numbers of the strings that fit a value in lower case, as `str.casefold` returns it."""
     spend(len(strings))
-    fits: Callable[[str], object] = {
+    tests: dict[str, Callable[[str], object]] = {
         "equals ignoring case": value.__eq__,
         "starts with ignoring case": lambda each: each.startswith(value),
         "contains ignoring case": lambda each: value in each,
         "matches ignoring case": _pattern(value).fullmatch,
-    }[symbol]
+    }
+    fits = tests[symbol]
     found = [number for number in range(len(strings)) if fits(strings.get(number).casefold())]
     return np.array(found, dtype=np.int64)
 

@@ -361,7 +361,7 @@ def without_field(filter: Filter, field: str) -> Filter | None:
     >>> without_field(Equals("lang", "de") | Equals("lang", "en"), "lang") is None
     True
     """
-    kept = [each for each in _conjuncts(filter) if _fields(each) != {field}]
+    kept = [each for each in _conjuncts(filter) if fields_of(each) != {field}]
     return And(*kept) if len(kept) > 1 else kept[0] if kept else None
 
 
@@ -372,7 +372,7 @@ def _conjuncts(filter: Filter) -> Iterator[Filter]:
         yield filter
 
 
-def _fields(filter: Filter) -> set[str]:
+def fields_of(filter: Filter) -> set[str]:
     """Return the fields that a filter names."""
     if isinstance(filter, Condition):
         return {filter.field}
@@ -383,4 +383,4 @@ def _fields(filter: Filter) -> set[str]:
         if isinstance(filter, And | Or)
         else ()
     )
-    return set().union(*map(_fields, inside))
+    return set().union(*map(fields_of, inside))

@@ -752,8 +752,7 @@ def boosts_of(backend: Backend, relevance: Relevance) -> IndexBoosts | None:
             return same
     from termwise.engine.boosts import MINUTE, IndexBoosts
 
-    moves = any(boost.half_life is not None and boost.now is None for boost in boosts)
-    now = time.time_ns() // 1000 // MINUTE * MINUTE if moves else 0
+    now = time.time_ns() // 1000 // MINUTE * MINUTE if any(boost.moves for boost in boosts) else 0
     found = kept.get((boosts, now))
     if found is None:
         for number, boost in enumerate(boosts):

@@ -67,6 +67,8 @@ def test_shapes_by_hand(shop: Searcher) -> None:
     assert shapes(shop, attribute="fair", values=[False]) == [0, 0, 0, 1, 0, 0]
     assert shapes(shop, attribute="sold", values=[100, -5.0, 0]) == [1, 0, 1, 0, 0, 0]
     assert shapes(shop, attribute="price", values=[25]) == [0, 1, 0, 0, 0, 0]
+    assert shapes(shop, attribute="sold", filter='sold > 0 and brand = "Aki"') == [0, 1, 0, 0, 0, 1]
+    assert shapes(shop, attribute="brand", filter="brand is missing or price = 25") == [1, 1, 1, 0, 1, 0]
     assert shapes(shop, attribute="price", near=20, distance=1e-300) == [1, 0, 0, 0, 0, 0]
     assert shapes(shop, attribute="sold", saturation=1e-300)[:3] == [1, 1, 0]
 
@@ -125,6 +127,7 @@ def test_types_that_do_not_fit(shop: Searcher) -> None:
         (Boost("fair", 1, values=["true"]), "keyword or keywords"),
         (Boost("brand", 1, values=[0]), "integer or float"),
         (Boost("sold", 1, values=["0"]), "keyword or keywords"),
+        (Boost("sold", 1, filter='sold > "0"'), "another type"),
     ]:
         with pytest.raises(ParameterError, match=said):
             shop.search(Search("tea", relevance=Relevance((boost,))))

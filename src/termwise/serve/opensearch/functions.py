@@ -10,13 +10,15 @@ import math
 import re
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
+from termwise.attributes import Schema
 from termwise.attributes.dates import DAY, LETTERS, UNITS
 from termwise.display.safe_text import shown
 from termwise.fast_dataclass import dataclass
-from termwise.filters import Exists, Filter, Greater, Not, filter_to_json
+from termwise.filters import Equals, Exists, Filter, Greater, In, Not, filter_to_json
+from termwise.filters.expressions import Condition, fields_of
 from termwise.search import Search, Searcher
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
@@ -115,8 +117,8 @@ class _Function:
     notes: tuple[str, ...] = ()
 
 
-def read_functions(body: object, searcher: Searcher) -> Functions:
-    """Read a ``function_score``.
+def read_functions(body: object, searcher: Searcher, read_filter: Callable[[object], Filter]) -> Functions:
+    """Read a ``function_score``; `read_filter` reads a condition on attributes.
 
     Raises
     ------
@@ -141,7 +143,10 @@ def read_functions(body: object, searcher: Searcher) -> Functions:
     boost_mode = _mode(given, "boost_mode", _MODES)
     alone = ("first", "avg", "max", "min") if len(functions) == 1 else ()
     product = _mode(given, "score_mode", (*_MODES, *alone)) == "multiply" and len(functions) > 1
-    found = [_function(known_keys(each, "a function", ("filter", *own)), searcher) for each in functions]
+    found = [
+        _function(known_keys(each, "a function", ("filter", *own)), searcher, read_filter)
+        for each in functions
+    ]
     every_filter = all(each.is_filter for each in found)
     # a weight with a filter is 1 for other documents in a product, and if no function is for them
     lows = [1.0 if each.is_filter and (product or every_filter) else each.low for each in found]
@@ -192,43 +197,20 @@ def note_of(functions: Functions, boosts: list[dict[str, Any]]) -> str:
     return f"{functions.name}: {'; '.join(reasons)}. {fix}"
 
 
-def read_preference(kind: str, body: object, fields: Fields) -> tuple[dict[str, Any], bool] | None:
-    """Read a condition that adds its boost to the score of documents that fulfil it.
+def shape_of(filter: Filter, schema: Schema) -> dict[str, Any]:
+    """Return the parameters of `Boost` for the documents that a filter matches.
 
-    Returns
-    -------
-    (dict, bool) or None
-        Parameters of `Boost`, and whether OpenSearch adds the same; None if the clause has no such boost.
+    Examples
+    --------
+    >>> shape_of(Equals("kind", "green"), Schema({"kind": "keyword"}))
+    {'attribute': 'kind', 'values': ['green']}
+    >>> shape_of(Greater("stock", 0), Schema({"stock": "integer"}))
+    {'attribute': 'stock', 'filter': 'stock > 0'}
     """
-    if kind == "constant_score":
-        given = known_keys(body, kind, ("filter", "boost"))
-        found = read_preference(*single(given.get("filter"), "filter of constant_score"), fields)
-        weight = number(given.get("boost", 1), "boost")
-        return None if found is None else ({**found[0], "weight": weight}, True)
-    shape = _values(kind, body, fields)
-    if shape is None:
-        return None
-    options = body if kind == "terms" else next(iter(record(body, kind).values()))
-    boost = options.get("boost", 1) if isinstance(options, dict) else 1
-    is_constant = kind == "terms" or fields.schema[shape["attribute"]] in ("integer", "float")
-    return {**shape, "weight": number(boost, "boost")}, is_constant
-
-
-def _values(kind: str, body: object, fields: Fields) -> dict[str, Any] | None:
-    """Return the shape of documents that fulfil a condition by a list of values; None for other conditions."""
-    if kind not in ("match", "term", "terms"):
-        return None
-    given = {name: value for name, value in record(body, kind).items() if (kind, name) != ("terms", "boost")}
-    name, values = single(given, kind)
-    if kind == "match" and fields.is_text(name):
-        return None
-    if kind != "terms" and isinstance(values, dict):
-        key = "value" if kind == "term" else "query"
-        values = known_keys(values, f"{kind} of {name}", (key, "boost")).get(key)
-    attribute = fields.attribute(name, kind)
-    if not several(values) or fields.schema[attribute] == "date":
-        return None
-    return {"attribute": attribute, "values": list(several(values))}
+    attribute = min(fields_of(filter))
+    if type(filter) in (Equals, In) and schema[attribute] != "date":
+        return {"attribute": attribute, "values": list(cast(Condition, filter).operands)}
+    return {"attribute": attribute, "filter": str(filter)}
 
 
 def _toml(value: object) -> str:
@@ -237,7 +219,10 @@ def _toml(value: object) -> str:
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:.4g}" if isinstance(value, int | float) else f"'{value}'"
+    if isinstance(value, int | float):
+        return f"{value:.4g}"
+    quote = "'''" if '"' in str(value) else "'"
+    return f"{quote}{value}{quote}".replace('"', "'")
 
 
 def _mode(given: dict[str, Any], name: str, known: tuple[str, ...]) -> str:
@@ -248,7 +233,9 @@ def _mode(given: dict[str, Any], name: str, known: tuple[str, ...]) -> str:
     return str(mode)
 
 
-def _function(given: dict[str, Any], searcher: Searcher) -> _Function:
+def _function(
+    given: dict[str, Any], searcher: Searcher, read_filter: Callable[[object], Filter]
+) -> _Function:
     weight = number(given.get("weight", 1), "weight of a function")
     if not weight:
         raise UnsupportedError.of("weight of a function", 0, ["a number above 0"], "leave the function out")
@@ -284,16 +271,7 @@ def _function(given: dict[str, Any], searcher: Searcher) -> _Function:
         raise ServiceError("a function has a weight, a decay, or a field_value_factor")
     if "filter" not in given or given["filter"] == {"match_all": {}}:
         return _Function(weight, weight)
-    clause, body = single(given["filter"], "filter of a function")
-    values = _values(clause, body, fields)
-    if values is not None:
-        return _Function(0.0, weight, values, is_filter=True)
-    raise UnsupportedError.of(
-        "as the filter of a weight, the clause",
-        clause,
-        ["term and terms of keywords, booleans and numbers"],
-        _FIX,
-    )
+    return _Function(0.0, weight, shape_of(read_filter(given["filter"]), fields.schema), is_filter=True)
 
 
 def _of_value(attribute: str, value: object, weight: float, searcher: Searcher) -> _Function:

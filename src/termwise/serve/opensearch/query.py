@@ -18,14 +18,14 @@ from pydantic import ValidationError
 from termwise.engine.boosts import Boost
 from termwise.engine.word_matches import clauses_needed
 from termwise.fast_dataclass import dataclass
-from termwise.filters import Equals, Filter, Not, Or, filter_to_json
+from termwise.filters import Equals, Filter, Not, Or, as_filter, filter_to_json
 from termwise.search import Relevance, Searcher
 from termwise.serve.errors import ServiceError, invalid_request
 from termwise.serve.indexes import OpenIndex
 from termwise.serve.opensearch.conditions import CONDITIONS, condition, joined
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
-from termwise.serve.opensearch.functions import Functions, note_of, read_functions, read_preference
+from termwise.serve.opensearch.functions import Functions, note_of, read_functions, shape_of
 from termwise.serve.opensearch.json_checks import (
     identifier,
     known_keys,
@@ -46,6 +46,9 @@ MOST_CLAUSES = 256
 
 MOST_COMBINATIONS = 100
 """Combinations of conditions of which a number suffices."""
+
+WITH_IDF = ("keyword", "keywords", "boolean")
+"""Types of attributes whose rare values have larger scores in OpenSearch."""
 
 DECIDED: dict[str, Any] = {"match": "any", "fuzzy": False, "prefix": False}
 """Options that a query has if it does not state them, unless it is a single `match` or `multi_match`."""
@@ -134,8 +137,7 @@ def translate(query: object, opened: OpenIndex, settings: ServiceSettings) -> Tr
 
 def condition_on_attributes(query: object, opened: OpenIndex, settings: ServiceSettings) -> Filter:
     """Return a condition on attributes as a filter; other clauses are refused."""
-    reading = _Reading(opened.searcher, opened.relevance, settings.max_query)
-    return reading.filter(*reading.clause(query))
+    return _Reading(opened.searcher, opened.relevance, settings.max_query).condition(query)
 
 
 @dataclass
@@ -206,7 +208,7 @@ class _Reading:
             self.require(inside.get("filter"), scores=False)
             self.constant += number(inside.get("boost", 1), "boost") if scores else 0.0
         elif kind == "function_score":
-            functions = read_functions(body, self.searcher)
+            functions = read_functions(body, self.searcher, self.condition)
             self.require(functions.query, scores=scores)
             if scores:
                 self.constant += functions.constant
@@ -325,17 +327,31 @@ class _Reading:
         notes: list[str] = []
         for each in clauses:
             kind, body = self.clause(each)
-            found = read_preference(kind, body, self.fields)
+            found = self.preference(kind, body)
             if found is None:
                 self.optional.append(self.plain_words(kind, body))
                 continue
-            boosts.append(found[0])
-            if not found[1]:
+            boosts.append(found)
+            if kind in ("term", "match") and self.searcher.schema[found["attribute"]] in WITH_IDF:
                 notes.append(
-                    "term adds its boost; OpenSearch multiplies it by a weight that rare values have"
+                    f"{kind} adds its boost; OpenSearch multiplies it by a weight that is larger for rare values"
                 )
         if boosts:
             self.functions.append(Functions(None, boosts, 0.0, False, notes, "should"))
+
+    def preference(self, kind: str, body: Any) -> dict[str, Any] | None:
+        """Return parameters of the boost of a condition that only adds to scores; None for other clauses."""
+        if kind == "constant_score":
+            given = known_keys(body, kind, ("filter", "boost"))
+            condition, boost = given.get("filter"), given.get("boost", 1)
+        elif kind in CONDITIONS or kind == "match":
+            condition, boost = _without_boost(kind, body)
+        else:
+            return None
+        if not self.is_condition(condition):
+            return None
+        shape = shape_of(self.condition(condition), self.searcher.schema)
+        return {**shape, "weight": number(boost, "boost")}
 
     def plain_words(self, kind: str, body: Any, least: int = 0) -> Words:
         """Return a clause of should: words, of which one suffices."""
@@ -351,7 +367,7 @@ class _Reading:
                 "match",
                 "multi_match",
                 "neural_sparse",
-                *([] if least else ["term", "terms", "constant_score of these"]),
+                *([] if least else [*CONDITIONS, "constant_score of conditions"]),
             ],
             "a condition limits results: use filter or must",
         )
@@ -365,6 +381,10 @@ class _Reading:
             clauses, _ = _bool(body)
             return all(self.is_condition(each) for of_kind in clauses.values() for each in of_kind)
         return self.on_attribute(kind, body)
+
+    def condition(self, given: object) -> Filter:
+        """Return a clause on attributes as a checked filter."""
+        return as_filter(self.filter(*self.clause(given)), self.searcher.schema)
 
     def filter(self, kind: str, body: Any) -> Filter:
         """Return a clause on attributes as a filter."""
@@ -541,6 +561,18 @@ class _Reading:
                 total[term] = total.get(term, 0.0) + each.boost * weight
         request["weights"] = total
         return TranslatedQuery(request, 1.0, self.constant)
+
+
+def _without_boost(kind: str, body: object) -> tuple[dict[str, Any], Any]:
+    """Return a condition without its boost, which is beside the field or beside its value, and the boost."""
+    if kind in ("terms", "exists"):
+        given = dict(record(body, kind))
+        boost = given.pop("boost", 1)
+        return {kind: given}, boost
+    name, value = single(body, kind)
+    given = dict(value) if isinstance(value, dict) else {}
+    boost = given.pop("boost", 1)
+    return {kind: {name: given or value}}, boost
 
 
 def _some(filters: list[Filter], least: int) -> Filter:
