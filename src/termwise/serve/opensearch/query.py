@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from termwise.engine.boosts import Boost
+from termwise.engine.boosts import Boost, rounded_boost
 from termwise.engine.word_matches import clauses_needed
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Equals, Filter, Not, Or, as_filter, filter_to_json
@@ -113,7 +113,8 @@ class TranslatedQuery:
         """Return the score of the search from that of a result, exactly; inverse of `score`."""
         if (self.factor, self.constant) == (1, 0) or not is_finite_number(score):
             return score
-        if self.ranks or (self.relevance is not None and self.relevance.boosts):
+        boosts = () if self.relevance is None else self.relevance.boosts
+        if self.ranks or (boosts and rounded_boost(self.constant) != self.constant):
             raise UnsupportedError.of("for a query with a boost or a constant, search_after by", "_score")
         return score - self.constant
 

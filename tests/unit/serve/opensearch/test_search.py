@@ -761,6 +761,19 @@ def test_optional_conditions_add_their_boost(
     assert scores == {name: added.get(name, 0) for name in plain}
 
 
+def test_pages_follow_the_scores_of_optional_conditions(client: TestClient) -> None:
+    should = [{"terms": {"kind": ["green"], "boost": 0.1}}, {"term": {"price": {"value": 40, "boost": 0.3}}}]
+    query = {"bool": {"must": [{"match_all": {}}], "should": should}}
+    body: dict[str, Any] = {"sort": ["_score", "_id"], "size": 2}
+    found: list[str] = []
+    while hits := search(client, query, **body)["hits"]["hits"]:
+        found += [hit["_id"] for hit in hits]
+        body["search_after"] = hits[-1]["sort"]
+    assert found == ["pot", "genmaicha", "sencha", "assam", "mint/fresh"]
+    query["bool"]["must"] = [{"match_all": {"boost": 0.1}}]
+    refused(client, {"query": query, **body}, "with a boost or a constant")
+
+
 def test_optional_conditions_are_part_of_a_score_that_a_function_multiplies(client: TestClient) -> None:
     query = {
         "bool": {
