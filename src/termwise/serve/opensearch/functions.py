@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from termwise.attributes import Schema
 from termwise.attributes.dates import DAY, LETTERS, UNITS
 from termwise.display.safe_text import shown
+from termwise.engine.boosts import MOST_VALUES
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Equals, Exists, Filter, Greater, In, Not, filter_to_json
 from termwise.filters.expressions import Condition, fields_of
@@ -209,7 +210,9 @@ def shape_of(filter: Filter, schema: Schema) -> dict[str, Any]:
     """
     attribute = min(fields_of(filter))
     if type(filter) in (Equals, In) and schema[attribute] != "date":
-        return {"attribute": attribute, "values": list(cast(Condition, filter).operands)}
+        values = list(cast(Condition, filter).operands)
+        if len(values) <= MOST_VALUES:
+            return {"attribute": attribute, "values": values}
     return {"attribute": attribute, "filter": str(filter)}
 
 

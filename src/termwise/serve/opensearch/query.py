@@ -304,7 +304,7 @@ class _Reading:
             self.require_some([self.plain_words(*self.clause(each), least) for each in should], least)
         elif scores:
             self.prefer(should)
-        else:
+        elif least:
             raise UnsupportedError.of("in a filter, should with", "texts", ["conditions on attributes"])
 
     def require_some(self, clauses: list[Words], least: int) -> None:

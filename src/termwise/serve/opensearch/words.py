@@ -198,10 +198,8 @@ def _words(given: Mapping[str, Any], kind: str, meaning: Mapping[str, Any]) -> W
         return Words(words, _boost(given), **meaning)
     stated = frozenset(name for name, keys in _STATED.items() if any(key in given for key in keys))
     operators = _operators(given, kind)
-    if meaning and operators.pop(
-        "every", False
-    ):  # by their postings, also those that begin with the last one
-        operators["least"] = "100%"
+    if meaning and operators.pop("every", False):
+        operators["least"] = "100%"  # by their postings, also those of words that begin with the last one
     return Words(words, _boost(given), **meaning, **operators, stated=stated | frozenset(meaning))
 
 

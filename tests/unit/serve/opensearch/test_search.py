@@ -761,6 +761,14 @@ def test_optional_conditions_add_their_boost(
     assert scores == {name: added.get(name, 0) for name in plain}
 
 
+def test_optional_conditions_of_many_values_and_in_filters(client: TestClient) -> None:
+    many = {"terms": {"price": list(range(1500))}}
+    query = {"bool": {"must": [{"match_all": {}}], "should": [many]}}
+    assert {hit["_score"] for hit in search(client, query)["hits"]["hits"]} == {2}
+    optional = {"must": [{"term": {"kind": "green"}}], "should": [{"term": {"price": 9}}]}
+    assert set(ids(search(client, {"bool": {"filter": [{"bool": optional}]}}))) == {"sencha", "genmaicha"}
+
+
 def test_pages_follow_the_scores_of_optional_conditions(client: TestClient) -> None:
     should = [{"terms": {"kind": ["green"], "boost": 0.1}}, {"term": {"price": {"value": 40, "boost": 0.3}}}]
     query = {"bool": {"must": [{"match_all": {}}], "should": should}}
