@@ -54,6 +54,15 @@ MOST_LEVELS = 5
 MOST_BUCKETS = 10_000
 """Buckets of an answer."""
 
+_INSTEAD = {
+    "date_histogram": "use range with the ends of the periods",
+    "filters": "use a filter for each",
+    "percentiles": "use stats, or histogram",
+    "top_hits": "use the key collapse of the search",
+    "global": "send a search without a query",
+}
+"""What to use in place of some aggregations."""
+
 _ORDERS = {"_count": ("desc",), "_key": ("asc", "desc")}
 """Orders of values by what they are of."""
 
@@ -142,8 +151,11 @@ def _read_inner(
 
 
 def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, level: int) -> Aggregation:
-    where = f"the aggregation {name}"
-    given = known_keys(value, where, (*BUCKETS, *METRICS, *INNER))
+    where, kinds = f"the aggregation {name}", (*BUCKETS, *METRICS, *INNER)
+    given = record(value, where)
+    if unknown := [key for key in given if key not in kinds]:
+        fix = _INSTEAD.get(unknown[0], "")
+        raise UnsupportedError.of(f"the key of {where}", unknown[0], kinds, fix)
     kind, body = single({key: each for key, each in given.items() if key not in INNER}, where)
     inner = _read_inner(given, fields, read_filter, level + 1)
     if kind in METRICS:
@@ -153,7 +165,8 @@ def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, lev
         field = _attribute(known_keys(body, where, known), fields)
         return Aggregation(name, kind, _numeric(kind, field, fields) if kind not in METRICS[-2:] else field)
     if kind == "filter":
-        is_all = body in ({"match_all": {}}, {"bool": {}})
+        clause, conditions = single(body, where)
+        is_all = clause == "match_all" or (clause == "bool" and not any(record(conditions, clause).values()))
         return Aggregation(name, kind, filter=None if is_all else read_filter(body), inner=inner)
     keys = {
         "terms": ("size", "order", "min_doc_count"),

@@ -1036,6 +1036,7 @@ def test_buckets_have_aggregations_of_their_documents(client: TestClient) -> Non
                 "aggs": {"kinds": {"terms": {"field": "kind"}}},
             },
             "every": {"filter": {"match_all": {}}, "aggs": {"sum": {"sum": price}}},
+            "none": {"filter": {"bool": {"must": [], "filter": []}}},
             "untagged": {"missing": {"field": "tags"}, "aggregations": {"least": {"min": price}}},
             "ranges": {
                 "range": {**price, "keyed": True, "ranges": [{"key": "low", "to": 9}]},
@@ -1065,6 +1066,7 @@ def test_buckets_have_aggregations_of_their_documents(client: TestClient) -> Non
     assert found["cheap"]["doc_count"] == 3
     assert [each["key"] for each in found["cheap"]["kinds"]["buckets"]] == ["black", "green", "herb"]
     assert found["every"] == {"doc_count": 5, "sum": {"value": 73}}
+    assert found["none"] == {"doc_count": 5}
     assert found["untagged"] == {"doc_count": 4, "least": {"value": 5}}
     assert found["ranges"]["buckets"] == {"low": {"to": 9, "doc_count": 2, "sum": {"value": 12}}}
     by_ids = search(client, {"ids": {"values": ["pot", "assam"]}}, aggs={"sum": {"sum": price}})
@@ -1310,7 +1312,7 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"aggs": {"a": {"avg": {"field": "kind"}}}}, "[avg]"),
         ({"aggs": {"a": {"percentiles": {"field": "price"}}}}, "[percentiles]"),
         ({"aggs": {"a": {"stats": {"field": "price", "missing": 0}}}}, "[missing]"),
-        ({"aggs": {"a": {"terms": {"field": "kind"}, "aggs": {"b": {"top_hits": {}}}}}}, "[top_hits]"),
+        ({"aggs": {"a": {"terms": {"field": "kind"}, "aggs": {"b": {"top_hits": {}}}}}}, "use the key collapse"),
         ({"aggs": {"a": {"terms": {"field": "kind"}, "aggs": {}, "aggregations": {}}}}, "beside aggs"),
         ({"aggs": {"a": {"avg": {"field": "price"}, "aggs": {"b": {"avg": {"field": "price"}}}}}}, "beneath avg"),
         ({"aggs": {"a": {"terms": {"field": "kind", "order": {"b": "desc"}}}}}, '{"_key": "asc"}'),
@@ -1322,7 +1324,7 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"aggs": {"a": {"histogram": {"field": "price"}}}}, "interval"),
         ({"aggs": {"a": {"histogram": {"field": "price", "interval": 0.001}}}}, "larger interval"),
         ({"aggs": {"a": {"range": {"field": "kind", "ranges": [{"to": 5}]}}}}, "[range]"),
-        ({"aggs": {"a": {"date_histogram": {"field": "price"}}}}, "[date_histogram]"),
+        ({"aggs": {"a": {"date_histogram": {"field": "price"}}}}, "ends of the periods"),
         ({"suggest": {"a": {"prefix": "te", "completion": {"field": "text"}}}}, "match_bool_prefix"),
         ({"suggest": {"a": {"text": "te", "term": {"field": "text", "suggest_mode": "always"}}}}, "suggest_mode"),
         ({"suggest": {"a": {"text": "te", "term": {"field": "text"}, "phrase": {"field": "text"}}}}, "one of term"),
