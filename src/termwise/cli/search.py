@@ -270,7 +270,7 @@ def _words_of_matches(level: str) -> str:
 
 
 def _found(results: Results, documents: int, conditions: str, all_match: bool) -> str:
-    """Return how many documents match; in a mixture, not all results do, so their number is not named."""
+    """Return how many documents match; in a mixture with matches by words, not all results do."""
     level, shown, total = results.matched, len(results.ranking), counted(documents, "document")
     conditions = f", {conditions}" if conditions else ""
     if all_match:
@@ -278,9 +278,12 @@ def _found(results: Results, documents: int, conditions: str, all_match: bool) -
         found = counted(shown, "result") if matches in (None, shown) else f"{shown:,} of {matches:,} matches"
         return f"{found} from {total}{conditions}{words}"
     assert level is not None, "results that match by words have a level"
-    if not (matches := results.count()):
+    matches = results.count()
+    if level == "meaning":
         words = "enough words" if results.search.match else "a word"
-        return f"none of {total} contains {words} of the query{conditions}"
+        least = "" if results.count_is_exact else "at least "
+        found = counted(shown, "result") if shown == matches else f"{shown:,} of {least}{matches:,} results"
+        return f"none of {total} contains {words} of the query{conditions}; {found} by meaning"
     return f"{matches:,} of {total} contain{'s' * (matches == 1)} {_words_of_matches(level)}{conditions}"
 
 
@@ -291,7 +294,7 @@ def _details(results: Results, attributes: Sequence[Mapping[str, AttributeValue]
     """
     matching = results.matching()
     lines = [attribute_line(values) for values in attributes] or [""] * len(matching)
-    if "meaning" not in matching or not results.count():
+    if "meaning" not in matching or results.matched == "meaning":
         return lines if attributes else []
     marks = ["meaning only" if each == "meaning" else "" for each in matching]
     return [" · ".join(filter(None, both)) for both in zip(marks, lines, strict=True)]
@@ -317,6 +320,7 @@ def _note_found(searcher: Searcher, results: Results) -> None:
         from termwise.search.reasons import conditions_text
 
         all_match = len(searcher.parts) < 2 or results.matched is None or bool(results.search.only_words)
+        all_match &= results.matched != "meaning"
         found = _found(results, searcher.documents, conditions_text(results), all_match)
         note(f"{found}{approximate_note(results.windows, results.search)}")
     for line in filter(None, (suggestion, *reasons[1:])):
@@ -363,6 +367,8 @@ def _print_json_lines(
     print_json(
         {
             "total": _total(results),
+            **({} if results.count_is_exact else {"total_relation": "gte"}),
+            **({} if results.matched is None else {"matched": results.matched}),
             "documents": searcher.documents,
             **({"reasons": reasons} if reasons else {}),
         }

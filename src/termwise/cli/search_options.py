@@ -87,7 +87,8 @@ MinRelevance = Annotated[
         "--min-relevance P",
         "Leave out results of a mixture that match by meaning only, unless they are nearer than the best results of "
         "this share of unrelated queries.  [default: 0 if a document matches by words; or else 0.9; none is near "
-        "enough if no word of the query is known as a whole, or all are codes; or as --relevance says]",
+        "enough if no word of the query is known as a whole, all are codes, or --lang is not English; or as "
+        "--relevance says]",
     ),
 ]
 Syntax = Annotated[

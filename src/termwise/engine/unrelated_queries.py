@@ -46,9 +46,9 @@ LEAST_RELEVANCE = 0.9
 """Least relevance of results if no document matches by words; `experiments/results/min_relevance.md` has its choice."""
 
 LEAST_RELEVANCE_OF_PIECES = math.inf
-"""Least relevance if, in addition, the query table has no whole word of the query, apart from codes: no result reaches
-it. Sums of many pieces of words, of which random letters consist, are nearer to short texts than sums of three terms
-are, so that their relevance says little."""
+"""Least relevance if, in addition, the query table has no whole word of the query, apart from codes, or the query is in
+another language than the table: no result reaches it. Sums of many pieces of words, of which random letters consist,
+are nearer to short texts than sums of three terms are, so that their relevance says little."""
 
 DRIFT = 0.1
 """Relative change of the number of documents after which the queries are scored again."""

@@ -180,7 +180,8 @@ def word_matches(
     text : str
         Its text.
     match : str or None
-        Number of the words, see `words_needed`. None for all words, or if no allowed document contains all, for any.
+        Number of the words, see `words_needed`. None for all words, or if no allowed document contains all, for any, or
+        if none contains one, for a part of a compound without digits, such as *Regen* of *Regenschirm*.
     left_out, allowed
         See `first_stage`.
     texts : Index, optional
@@ -195,9 +196,14 @@ def word_matches(
 
     if match is not None:
         return matches(match)
-    of_all = matches("all")
+    of_all, parts = matches("all"), _terms_of_parts(words)
     has_one = max(number for _, number in counts) == 1
-    return of_all if has_one or _has_one(index, of_all) else matches("any")
+    if (has_one and not len(parts)) or _has_one(index, of_all):
+        return of_all
+    of_any = of_all if has_one else matches("any")
+    if not len(parts) or _has_one(index, of_any):
+        return of_any
+    return WordMatches("any", documents_with(index, parts), left_out, allowed)
 
 
 def query_words(index: Index, encoder: QueryEncoder, query: QueryVector, text: str) -> list[list[QueryWord]]:
@@ -247,6 +253,13 @@ def _words_of(
         typed = text[slice(*spans[tokens[0]][0])]
         words.append(QueryWord(steps, typed if len(tokens) > 1 and has_digits(typed) else ""))
     return words
+
+
+def _terms_of_parts(words: Iterable[Iterable[QueryWord]]) -> npt.NDArray[np.int32]:
+    """Return the terms of the parts of compounds that are no codes, ascending."""
+    compounds = (word for its in words for word in its if len(word.steps) > 1 and not word.code)
+    terms = [terms for word in compounds for terms, _, _ in word.steps]
+    return np.unique(np.concatenate(terms)) if terms else np.empty(0, dtype=np.int32)
 
 
 def _is_inside(spans: Iterable[tuple[int, int]], places: Iterable[tuple[int, int]]) -> bool:

@@ -79,7 +79,8 @@ from termwise.search.parts import Allowed, EncodedQuery, Floats, Ordinals, Part,
 from termwise.search.request import Search
 from termwise.search.single_index import SingleIndex
 from termwise.storage.folder_path import FolderPath
-from termwise.text.analyzer_by_attribute import AnalyzerByAttribute, readings
+from termwise.text.analyzer_by_attribute import LANGUAGE_CODES, AnalyzerByAttribute, readings
+from termwise.text.wordpiece import has_english_pieces
 from termwise.validation import check, is_finite_number, is_integer
 
 if TYPE_CHECKING:
@@ -287,6 +288,16 @@ class Mixture:
         It is the first one with vectors that finds candidates, or else the first one with vectors.
         """
         return meaning_part([(part.index, part.retrieves) for part in self.parts])
+
+    def other_language(self, search: Search) -> str | None:
+        """Return the language of the query if the vectors know only English, and it is another one; None otherwise.
+
+        Only `Search.lang` says the language. Values that are no languages are none.
+        """
+        place, language = self.meaning_part, self.words.language_of(search)
+        if place is None or language not in LANGUAGE_CODES or language == "en":
+            return None
+        return language if has_english_pieces(self.parts[place].backend.encoder.analyzer) else None
 
     @property
     def suggesting(self) -> SingleIndex:
@@ -528,36 +539,55 @@ class MixtureMatches:
     has_all: bool
     has_words: bool
     meaning: QueryVector | None
-    _words: list[WordMatches] = field(default_factory=list)  # once they are known
+    _words: list[tuple[WordMatches, Ordinals]] = field(default_factory=list)  # once they are known
     _kept: list[npt.NDArray[np.bool_]] = field(default_factory=list)  # likewise
 
-    @property
-    def words(self) -> WordMatches | None:
-        """Documents that match by words; None if all parts have vectors."""
+    def _matches_by_words(self) -> tuple[WordMatches, Ordinals] | None:
+        """Return the documents that match by words, and their positions; None if all parts have vectors."""
         place = self.mixture.word_part
         if place is None:
             return None
         if not self._words:
             found = self.query.word_matches(place, self.search.match, self.left_out, self.allowed)
-            self._words.append(found)
+            self._words.append((found, found.ordinals(self.mixture.index)))
         return self._words[0]
 
     @property
     def level(self) -> str | None:
         """Number of words of the query that documents contain that match by words; see `Search.match`."""
-        return None if self.words is None else self.words.level
+        found = self._matches_by_words()
+        return None if found is None else found[0].level
+
+    @property
+    def by_meaning(self) -> bool:
+        """Whether no document matches by words, so that all results do by meaning."""
+        return not len(self._by_words())
 
     def by_words(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
         """Return which results match by words."""
-        return np.zeros(len(ordinals), dtype=np.bool_) if self.words is None else self.words.mask[ordinals]
+        found = self._matches_by_words()
+        return np.zeros(len(ordinals), dtype=np.bool_) if found is None else found[0].mask[ordinals]
 
     def ordinals(self) -> Ordinals:
-        """Return the positions of the documents that match by words, or without a part with postings, the candidates.
+        """Return the positions of the documents that match by words, or if none does, of all results.
 
         They are in the order of the index.
         """
-        words = self.words
-        return self._ranked_candidates()[0] if words is None else words.ordinals(self.mixture.index)
+        return self._ranked_candidates()[0] if self.by_meaning else self._by_words()
+
+    @property
+    def count_is_exact(self) -> bool:
+        """Whether no document beyond the candidates could be a match, too."""
+        if not self.by_meaning or len(self.candidates) == self.mixture.index.documents:
+            return True
+        place = self.mixture.meaning_part
+        by_relevance = place is not None and self.mixture.parts[place].retrieves and self.least_relevance > 0
+        found = self._ranked_candidates()[0] if by_relevance else self.candidates
+        return len(found) < self.mixture.depth  # otherwise, a part could have found more
+
+    def _by_words(self) -> Ordinals:
+        found = self._matches_by_words()
+        return _NOTHING[0] if found is None else found[1]
 
     def relevance(self, ordinals: Ordinals) -> Floats | None:
         """Return the relevance of documents, see `termwise.engine.unrelated_queries`; None if it is not known."""
@@ -570,18 +600,18 @@ class MixtureMatches:
     def least_relevance(self) -> float:
         """Least relevance of results that match by meaning only.
 
-        Without `Search.min_relevance`, it is above 0 only if no document matches by words, or if the query has codes
-        only, of which vectors know nothing.
+        Without `Search.min_relevance`, it is above 0 only if no document matches by words, or if the vectors know
+        nothing of the query, because it has codes only, or is in another language than theirs.
         """
         if self.search.min_relevance is not None:
             return self.search.min_relevance
-        if self.mixture.unrelated is None or self.words is None:
+        if self.mixture.unrelated is None or self.level is None:
             return 0.0
-        if has_codes_only(self.query.text):
+        if has_codes_only(self.query.text) or self.mixture.other_language(self.search) is not None:
             return LEAST_RELEVANCE_OF_PIECES
         if self.has_words and self.search.match is None and not has_digits(self.query.text):
             return 0.0  # the words of documents that have parts of a code only are not those of the query
-        if len(self.ordinals()):
+        if not self.by_meaning:
             return 0.0
         return LEAST_RELEVANCE if self._has_known_word() else LEAST_RELEVANCE_OF_PIECES
 
@@ -621,9 +651,9 @@ class MixtureMatches:
 
     def _others(self) -> Ordinals:
         """Return the documents that match by words and are no candidates, in the order of the index."""
-        if self.has_all or self.words is None:
+        if self.has_all:
             return _NOTHING[0]
-        return np.setdiff1d(self.ordinals(), self.candidates, assume_unique=True)
+        return np.setdiff1d(self._by_words(), self.candidates, assume_unique=True)
 
     @property
     def size(self) -> int:

@@ -67,12 +67,16 @@ def reasons_for_none(results: Results, backend: Backend, search: Callable[[Searc
     else:
         lines = _reasons_of_query(results, backend)
     if results.left_out_by_relevance:
-        least = results.least_relevance
-        lines.append(
-            "documents that are near in meaning are left out, because only pieces are known of the words"
-            if least == LEAST_RELEVANCE_OF_PIECES
-            else f"no document is near enough in meaning: the relevance of all is below {least:g}"
-        )
+        least, left_out = results.least_relevance, "documents that are near in meaning are left out, because"
+        language = None if isinstance(backend, SingleIndex) else backend.other_language(results.search)
+        if least < LEAST_RELEVANCE_OF_PIECES:
+            lines.append(f"no document is near enough in meaning: the relevance of all is below {least:g}")
+        elif language is not None:
+            lines.append(
+                f"{left_out} the vectors know English only, and the language of the query is {language}"
+            )
+        else:
+            lines.append(f"{left_out} only pieces are known of the words")
     return lines
 
 

@@ -79,7 +79,8 @@ class Search:
         How many of the distinct words of the query a document contains if it matches by words: ``any``, ``most``
         (75 %), ``all``, a number such as ``2``, a per cent such as ``60%``, rounded down, or what may be missing, such
         as ``-1``; with a condition, ``2<75%``. At least 1, at most all. By default, ``any`` in an index; in a mixture
-        ``all``, or ``any`` if no document that the conditions allow contains all. See `termwise.engine.word_matches`.
+        ``all``, or ``any`` if no document that the conditions allow contains all, or a part of a compound if none
+        contains a word. See `termwise.engine.word_matches`.
         This option, `only_words`, `min_relevance`, `fuzzy` and `prefix` have other defaults if `relevance` does.
     only_words : bool, optional
         In a mixture, leave out results that match by meaning only.
@@ -87,7 +88,8 @@ class Search:
         In a mixture, leave out results that match by meaning only and have a lower relevance: the share of unrelated
         queries whose best result is less near, from 0 to 1; see `termwise.engine.unrelated_queries`. By default 0 if
         a document matches by words; or else 0.9; none is near enough if the vectors know no word of the query as
-        a whole. Codes such as ``AB-1200/X`` do not count as words, and for codes only, none is near enough.
+        a whole. Codes such as ``AB-1200/X`` do not count as words, and for codes only, none is near enough; neither
+        for a query with another `lang` than English, if the vectors have the shipped vocabulary, which is English.
     syntax : bool, optional
         Read operators in the query, see `termwise.search.query_syntax`.
     sort : str or sequence of str, optional
@@ -96,8 +98,8 @@ class Search:
         first, ``_id`` for the identifier and ``_doc`` for the position in the index. The results are the first `k` of
         all documents that match the query, not of the best ones. Documents with equal values are in the order of their
         scores, and those without a value are last, for each attribute. In a mixture, documents that match by words are
-        sorted, and those that match by meaning only follow in the order of their scores. By default, the order is that
-        of the scores.
+        sorted, and those that match by meaning only follow in the order of their scores; if none matches by words, all
+        results are sorted. By default, the order is that of the scores.
     after : sequence, optional
         A value of each key of `sort`, None for a missing one: the results are those after a document with these values,
         such as the last one of the page before, without other documents of equal values; let ``_id`` be the last key.

@@ -207,9 +207,9 @@ class Results:
                 listed, scores = listed[order], scores[order]
             best = _in_order(listed, scores)
         else:
-            best = self.matches(exclude).best
-            if self.search.sort is not None and self._unboosted(exclude).level is not None:
-                by_words = self._unboosted(exclude).by_words
+            best, found = self.matches(exclude).best, self._unboosted(exclude)
+            if self.search.sort is not None and not found.by_meaning:
+                by_words = found.by_words
         ordinals, pinned = self._pinned(), None
         if ordinals is not None and names is not None:
             scores_of = dict(zip(*(values.tolist() for values in best(len(names))), strict=True))
@@ -291,27 +291,49 @@ class Results:
 
     @property
     def matched(self) -> str | None:
-        """Number of words of the query that documents contain that match by words; see `Search.match`.
+        """What makes a document a match: the number of words of the query that it contains, see `Search.match`.
 
-        None without a query, for candidates, where documents match by vectors alone, and in an index without
-        `Search.match`, where any word is enough.
+        ``meaning`` if no document of a mixture contains enough words, and there are results by meaning: then they are
+        the matches. None without a query, for candidates, where documents match by vectors alone, and in an index
+        without `Search.match`, where any word is enough.
         """
         if self._lists or self.search.candidates is not None or not (self._is_mixture or self.search.match):
             return None
-        return self._all_matches.level
+        matches = self._all_matches
+        is_by_meaning = self._is_mixture and matches.level is not None and matches.by_meaning
+        return "meaning" if is_by_meaning and len(matches.ordinals()) else matches.level
 
     def count(self) -> int:
         """Return the number of matches, or of candidates that fulfil the conditions.
 
         In an index, the documents that share a term with the query match it, or those with enough of its words, see
         `Search.match`; and with vectors, all documents with a vector. In a mixture, the documents that match by words
-        do, and if all of its parts have vectors, its candidates. Pinned documents count as matches. Without a query,
-        all documents that fulfil the conditions match.
+        do, or if none does, all results; see `count_is_exact`. Pinned documents count as matches. Without a query, all
+        documents that fulfil the conditions match.
         """
-        if self.search.candidates is not None:
-            best, _ = self._best_candidates(self._exclude, self.search.candidates)
-            return len(best(len(self.search.candidates))[0])
         return len(self._matching())
+
+    @property
+    def count_is_exact(self) -> bool:
+        """Whether `count` is exact, and not the least number of matches.
+
+        Each part of a mixture finds a limited number of documents by meaning, 1,000 by default. If so many pass, more
+        could.
+        """
+        if self._lists or self.search.candidates is not None or not self._is_mixture:
+            return True
+        matches = self._all_matches
+        return not matches.by_meaning or (matches.count_is_exact and self.windows is None)
+
+    def is_match(self, doc_id: str) -> bool:
+        """Return whether a document is one of those that `count` counts.
+
+        Raises
+        ------
+        UnknownIdError
+            If the index holds no such document.
+        """
+        return bool(np.isin(find_documents(self._backend, [doc_id]), self._matching()).all())
 
     @property
     def _is_mixture(self) -> bool:
@@ -431,13 +453,12 @@ class Results:
 
         Of candidates, those that fulfil the conditions match.
         """
-        candidates = self.search.candidates
-        if candidates is None:
-            return segments_at(self._backend.attribute_index, self._matching())
-        best, _ = self._best_candidates(self._exclude, candidates)
-        return segments_at(self._backend.attribute_index, best(len(candidates))[0])
+        return segments_at(self._backend.attribute_index, self._matching())
 
     def _matching(self) -> Ordinals:
+        if self.search.candidates is not None:
+            best, _ = self._best_candidates(self._exclude, self.search.candidates)
+            return best(len(self.search.candidates))[0]
         if self._lists:
             return self._listed(self._exclude)
         matches, pinned = self._all_matches.ordinals(), self._pinned()

@@ -284,6 +284,13 @@ class IndexMatches:
     best: Best
     level: str | None
 
+    count_is_exact: ClassVar[bool] = True
+
+    @property
+    def by_meaning(self) -> bool:
+        """Whether the documents match by vectors."""
+        return self.level is None
+
     def by_words(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
         """Return which results match by their words: all, or in an index with vectors none."""
         return np.full(len(ordinals), self.level is not None)

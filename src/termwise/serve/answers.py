@@ -182,8 +182,9 @@ class SearchedIndex(TypedDict):
 
 
 class FacetsAnswer(SearchedIndex):
-    """Counts of the values of attributes."""
+    """Counts of the values of attributes over the matches; `matched` says what these match, as that of a search."""
 
+    matched: NotRequired[str]
     facets: dict[str, list[FacetValue]]
 
 
@@ -191,11 +192,13 @@ class SearchAnswer(SearchedIndex):
     """Results of a search in one index.
 
     `total` is the number of documents that match the words of the query, of which they contain the share `matched`:
-    as `match` of the request. `unknown_pins` are pinned documents that the index lacks; `reasons` say why there
-    are no results.
+    as `match` of the request. If no document of a mixture does, `matched` is `meaning`, and `total`, `facets` and the
+    order of `sort` are those of all results; `total_relation` is `gte` if there can be more than `total`.
+    `unknown_pins` are pinned documents that the index lacks; `reasons` say why there are no results.
     """
 
     hits: list[HitAnswer]
+    total_relation: NotRequired[Literal["gte"]]
     unknown_pins: NotRequired[list[str]]
     matched: NotRequired[str]
     facets: NotRequired[dict[str, list[FacetValue]]]
@@ -205,13 +208,20 @@ class SearchAnswer(SearchedIndex):
 
 
 class FusedSearchAnswer(TypedDict):
-    """Results of a fused search; `total` and `facets` are sums over the indexes."""
+    """Results of a fused search; `total` and `facets` are sums over the indexes.
+
+    `matched` is `meaning` if no document of any index matches by words, and there are results by meaning. If a document
+    of one index does, those that match by meaning only in the others are not counted. `total_relation` is that of a
+    search in one index.
+    """
 
     indexes: list[SearchedIndex]
     normalisation: str
     hits: list[HitAnswer]
     unknown_pins: NotRequired[list[str]]
+    matched: NotRequired[Literal["meaning"]]
     total: NotRequired[int]
+    total_relation: NotRequired[Literal["gte"]]
     facets: NotRequired[dict[str, list[FacetValue]]]
     did_you_mean: NotRequired[list[dict[str, Any]]]
     reasons: NotRequired[list[str]]

@@ -70,8 +70,9 @@ def fused_search(
         _ = found[name].ranking
     ranked = _ranked(request, keys, opened, found)
     chosen = ranked[request.offset : request.offset + request.k]
+    counted = _counted(found)
     answer: FusedSearchAnswer = {
-        "indexes": [_about(each, found[name], request) for name, each in opened.items()],
+        "indexes": [_about(each, counted.get(name), request) for name, each in opened.items()],
         "normalisation": request.normalisation,
         "hits": _hits(opened, found, chosen, request),
         "milliseconds": 0.0,
@@ -80,11 +81,15 @@ def fused_search(
     unknown = dict.fromkeys(name for results in found.values() for name in results.unknown_pins)
     if unknown_pins := [name for name in unknown if name not in pinned]:
         answer["unknown_pins"] = unknown_pins
+    if any(each.matched == "meaning" for each in counted.values()):
+        answer["matched"] = "meaning"
     if request.total:
         answer["total"] = sum(each["total"] for each in answer["indexes"])
+        if not all(each.count_is_exact for each in counted.values()):
+            answer["total_relation"] = "gte"
     if request.facets or request.ranges:
         spend()
-        answer["facets"] = facet_records(_facets([each.facets() for each in found.values()], request))
+        answer["facets"] = facet_records(_facets([each.facets() for each in counted.values()], request))
     similar = [{each.span for each in results.similar_words()} for results in found.values()]
     suggested = {each.span: each for results in found.values() for each in results.did_you_mean()}
     if words := [suggested[span] for span in sorted(suggested) if all(span in others for others in similar)]:
@@ -215,7 +220,16 @@ def _ranked(
             return {doc_id: each.score for doc_id, each in scored.items()}
         return dict(zip(scored, scored, strict=True)) if name == ID else _values(name, opened, found)
 
-    ordered, pinned = in_order(list(scored), keys, values_of), _pinned(found)
+    by_words = {
+        doc_id
+        for results in found.values()
+        for doc_id, matches in zip(results.ranking.doc_ids, results.matching(), strict=True)
+        if matches != "meaning"
+    }
+    sorted_ones = by_words if keys and by_words else scored.keys()
+    ordered = in_order([doc_id for doc_id in scored if doc_id in sorted_ones], keys, values_of)
+    ordered += [doc_id for doc_id in scored if doc_id not in sorted_ones]
+    pinned = _pinned(found)
     ordered = [*pinned, *(doc_id for doc_id in ordered if doc_id not in pinned)]
     if request.collapse is not None:
         values = _values(request.collapse, opened, found)
@@ -240,11 +254,17 @@ def _values(
     return values
 
 
-def _about(opened: OpenIndex, results: Results, request: FusedSearchRequest) -> SearchedIndex:
+def _counted(found: Mapping[str, Results]) -> dict[str, Results]:
+    """Return the results whose matches count: those by meaning only if no index has others."""
+    by_words = {name: each for name, each in found.items() if each.matched != "meaning"}
+    return by_words if any(each.count() for each in by_words.values()) else dict(found)
+
+
+def _about(opened: OpenIndex, counted: Results | None, request: FusedSearchRequest) -> SearchedIndex:
     about = opened.about()
     if request.total:
         spend()
-        about["total"] = results.count()
+        about["total"] = 0 if counted is None else counted.count()
     return about
 
 

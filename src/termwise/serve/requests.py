@@ -119,8 +119,8 @@ class SearchOptions(_Request):
         le=1,
         description=(
             "Leave out the results of a mixture that match by meaning only, unless they are nearer than the best "
-            "results of this share of unrelated queries. By default 0.9 if no document matches by words, otherwise 0; "
-            "or as the relevance file of the index says."
+            "results of this share of unrelated queries. By default 0.9 if no document matches by words, otherwise 0, "
+            "and with another `lang` than English, all are left out; or as the relevance file of the index says."
         ),
     )
     syntax: bool = Field(
@@ -173,7 +173,10 @@ class SearchOptions(_Request):
         description="Ranges of attributes to count, by attribute and name: from the first value to below the second.",
         examples=[{"price": {"cheap": [None, 10], "dear": [10, None]}}],
     )
-    total: bool = Field(False, description="Count all matches; of a mixture, those that match by words.")
+    total: bool = Field(
+        False,
+        description="Count all matches: of a mixture, those that match by words, or if none does, all results.",
+    )
     show: Names | None = Field(None, description="Attributes of results; by default all.")
     text: bool = Field(False, description="Return the text of each result.")
     highlight: bool = Field(

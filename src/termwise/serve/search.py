@@ -78,6 +78,8 @@ def search(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings)
     if request.total:
         spend()
         answer["total"] = results.count()
+        if not results.count_is_exact:
+            answer["total_relation"] = "gte"
     if request.facets or request.ranges:
         spend()
         answer["facets"] = facet_records(results.facets())
@@ -136,10 +138,10 @@ def add_texts(
             record["excerpt"] = excerpt_record(excerpt)
 
 
-def count(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings) -> int:
-    """Return the number of documents that a search matches."""
+def results_of(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings) -> Results:
+    """Return the results of a search; nothing is computed yet."""
     check_limits(request, settings)
-    return opened.searcher.search(request.search(opened.relevance)).count()
+    return opened.searcher.search(request.search(opened.relevance))
 
 
 def explain(opened: OpenIndex, request: ExplainRequest, settings: ServiceSettings) -> ExplainAnswer:
@@ -200,8 +202,16 @@ def facets(opened: OpenIndex, request: FacetsRequest, settings: ServiceSettings)
     """Count the values of attributes over the matches of a query, or over all documents."""
     _check_length("query", request.query or "", settings.max_query)
     _check_facets(request, settings)
-    counts = opened.searcher.search(request.search(opened.relevance)).facets()
-    return {**opened.about(), "facets": facet_records(counts)}
+    results = opened.searcher.search(request.search(opened.relevance))
+    answer: FacetsAnswer = {
+        "index": opened.name,
+        "generation": opened.generation,
+        "documents": opened.searcher.documents,
+        "facets": facet_records(results.facets()),
+    }
+    if results.matched is not None:
+        answer["matched"] = results.matched
+    return answer
 
 
 def suggest(searcher: Searcher, text: str, settings: ServiceSettings) -> SuggestAnswer:

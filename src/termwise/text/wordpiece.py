@@ -25,7 +25,7 @@ from termwise.errors import (
 )
 from termwise.fast_dataclass import dataclass
 from termwise.storage.safe_read import read_input
-from termwise.text.analyzer import MAX_ANALYZER_FILE, Analysis, AnalyzerSpec
+from termwise.text.analyzer import MAX_ANALYZER_FILE, Analysis, Analyzer, AnalyzerSpec
 from termwise.text.characters import without_surrogates
 from termwise.text.tokenizer_json import load_tokenizer, model_type
 from termwise.text.vocabulary import Vocabulary
@@ -42,6 +42,18 @@ _CASED_SHARE = 0.01
 _ASCII_UNIT = re.compile(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
 _UNIT = re.compile(rf"(?<![^ \t\n\r])[!-\x7f]*+[^\x00-\x7f][^ \t\n\r]*|{_ASCII_UNIT.pattern}")
 _ASCII_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+def has_english_pieces(analyzer: Analyzer) -> bool:
+    """Return whether an analyzer splits text into the pieces of the shipped vocabulary, which is English.
+
+    Examples
+    --------
+    >>> from termwise.text import make_analyzer
+    >>> has_english_pieces(make_analyzer("wordpiece-clean")), has_english_pieces(make_analyzer("english"))
+    (True, False)
+    """
+    return analyzer.spec.options.get("vocabulary") == _SHIPPED
 
 
 @dataclass(frozen=True, eq=False)

@@ -352,6 +352,37 @@ def test_the_reason_in_a_mixture_is_the_language(tmp_path: Path) -> None:
     assert reasons == ["no document has the language it; the index has de, en, fr, und"]
 
 
+def test_results_by_meaning_are_those_of_queries_in_english(tmp_path: Path) -> None:
+    """The vectors are English: a query that is said to be in another language has results by its words only."""
+    shop = [
+        Document("hose", "garden hose of rubber", {"lang": "en", "kind": "code"}),
+        Document("sofa", "green sofa", {"lang": "en", "kind": "code"}),
+        Document("trousers", "Hose aus Wolle", {"lang": "de", "kind": "text"}),
+        Document("rain", "Regenjacke für Kinder", {"lang": "de", "kind": "text"}),
+    ]
+    mixture = termwise.build_index(shop, tmp_path / "m", model="instant", analyzer=BY_LANG, store_text=True)
+    german = mixture.search(Search("Hose", lang="de"))
+    assert (german.ranking.doc_ids, german.matching(), german.count()) == (("trousers",), ["words"], 1)
+    assert len(mixture.search(Search("Hose", lang="de", min_relevance=0)).ranking) == 4
+    english = mixture.search(Search("hose", lang="English"))
+    assert (english.ranking.doc_ids[0], english.count(), len(english.ranking)) == ("hose", 1, 4)
+    assert len(mixture.search(Search("Hose")).ranking) == 4
+    none = mixture.search(Search("couch", lang="de-AT"))
+    assert none.reasons() == [
+        "not in the index: couch",
+        "documents that are near in meaning are left out, because the vectors know English only, and the language of "
+        "the query is de",
+    ]
+    assert (
+        mixture.search(Search("couch")).matched
+        == mixture.search(Search("couch", lang="en")).matched
+        == "meaning"
+    )
+    kinds = make_analyzer_by_attribute("kind", {"code": "code", "text": "english"})
+    by_kind = termwise.build_index(shop, tmp_path / "k", model="instant", analyzer=kinds)
+    assert by_kind.search(Search("couch", lang="code")).matched == "meaning"  # no language
+
+
 def test_codes_and_accents_are_found_in_every_language(tmp_path: Path) -> None:
     texts = {
         "de": "Filter AK-2184/Z",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from termwise import Document, build_index
 from termwise.errors import ParameterError
 from termwise.search import Relevance, Search, Searcher
+from termwise.search.mixture import Mixture
 
 TEXTS = {
     "d0": ("green sofa", 5.0),
@@ -73,9 +75,10 @@ def test_matches_by_hand(
 ) -> None:
     found = mixture.search(Search(query, match=match, min_relevance=0))
     marks = dict(zip(found.ranking.doc_ids, found.matching(), strict=True))
-    assert found.matched == level
+    assert found.matched == (level if expected else "meaning")
     assert [name for name in sorted(marks) if marks[name] == "words"] == expected
-    assert found.count() == len(expected)
+    assert found.count() == len(expected or marks)
+    assert found.count_is_exact
     assert [hit.matches for hit in found.hits()] == found.matching()
     only = mixture.search(Search(query, match=match, only_words=True))
     assert list(only.ranking.doc_ids) == [name for name in found.ranking.doc_ids if marks[name] == "words"]
@@ -217,6 +220,85 @@ def test_sorting_and_facets(mixture: Searcher) -> None:
     assert only.ranking.doc_ids == ("d4", "d0")
 
 
+def test_results_by_meaning_are_the_matches_if_no_document_has_a_word(mixture: Searcher) -> None:
+    """They are counted, sorted and paged as matches by words are; a condition can make them so."""
+    options: dict[str, Any] = {"ranges": {"price": {"low": (None, 4), "high": (4, None)}}, "k": 1}
+    found = mixture.search(Search("couch", sort="-price", **options))
+    by_score = mixture.search(Search("couch", k=5))
+    total = len(by_score.ranking)
+    assert (found.matched, found.count(), found.length(), found.count_is_exact) == (
+        "meaning",
+        total,
+        total,
+        True,
+    )
+    prices = {name: price for name, (_, price) in TEXTS.items() if name in by_score.ranking.doc_ids}
+    assert total >= 2
+    pages = [mixture.search(Search("couch", sort="-price", k=1, offset=n)).ranking.doc_ids for n in range(6)]
+    assert [name for page in pages for name in page] == sorted(prices, key=lambda name: -prices[name])
+    low = sum(price < 4 for price in prices.values())
+    assert [each.documents for each in found.facets()["price"]] == [low, total - low]
+    assert found.statistics("price").values == total
+    assert [found.is_match(name) for name in TEXTS] == [name in prices for name in TEXTS]
+    few = mixture.search(Search("coffee", filter="price > 1", min_relevance=0))
+    assert (few.matched, few.count(), set(few.matching())) == ("meaning", 3, {"meaning"})
+    assert mixture.search(Search("coffee")).count() == 1
+    assert mixture.search(Search("couch", only_words=True)).count() == 0
+
+
+def test_pins_count_beside_results_by_meaning(mixture: Searcher) -> None:
+    pinned = Relevance.of({"rules": [{"query": "couch", "pin": ["d3"]}]})
+    found = mixture.search(Search("couch", sort="price", relevance=pinned))
+    assert found.ranking.doc_ids[0] == "d3"
+    assert len(found.ranking) == found.count() == found.length()
+
+
+def test_the_least_number_of_matches(mixture: Searcher) -> None:
+    """A part finds at most `depth` documents: if all of them are near enough, others could be, too."""
+    parts = {part.name: Searcher(part.backend) for part in mixture.parts}
+    for depth, exact in ((4, False), (5, True), (6, True)):
+        searcher = Searcher.mix(parts, [0.4, 0.6], depth=depth)
+        found = searcher.search(Search("couch"))
+        assert (found.matched, found.count(), found.count_is_exact) == ("meaning", min(depth, 5), exact)
+        assert searcher.search(Search("sofa")).count_is_exact
+    backend = mixture.backend
+    assert isinstance(backend, Mixture)
+    near = mixture.search(Search("couch")).count()
+    assert 1 < near < 4
+    for depth in range(1, 5):  # by relevance, as soon as a part finds a document that is not near enough
+        deep = Searcher(
+            Mixture(backend.parts, depth=depth, feedback=backend.feedback, unrelated=backend.unrelated)
+        )
+        found = deep.search(Search("couch"))
+        assert (found.count(), found.count_is_exact) == (min(depth, near), depth > near)
+    vectors = Searcher.mix({"table": parts["table"]}, [1], depth=4)
+    found = vectors.search(Search("couch", sort="_id"))
+    assert (found.matched, found.count(), found.count_is_exact) == (None, 4, False)
+    assert list(found.ranking.doc_ids) == sorted(found.ranking.doc_ids)
+    assert parts["table"].search(Search("couch")).count_is_exact
+    assert mixture.search(Search(candidates=["d0"])).count_is_exact
+
+
+@pytest.mark.parametrize("model", ["bm25", "instant"])
+def test_parts_of_a_compound(tmp_path: Path, model: str) -> None:
+    """Without a document that has a word, those with a part of a compound match, unless it is a code."""
+    texts = {"jacket": "rain jacket", "scooter": "scooter AB", "tea": "green tea"}
+    index = build_index([Document(*each) for each in texts.items()], tmp_path / "i", model=model)
+    expected = {"e-scooter": {"scooter"}, "rain-coat": {"jacket"}, "rain-coat tea": {"tea"}, "AB-12": set()}
+    for query, names in expected.items():
+        found = index.search(Search(query))
+        by_words = {
+            name
+            for name, matches in zip(found.ranking.doc_ids, found.matching(), strict=True)
+            if matches != "meaning"
+        }
+        if model == "instant" or query != "rain-coat tea":
+            assert by_words == names
+        if model == "instant" and names:
+            assert (found.matched, found.count()) == ("any", 1)
+    assert index.search(Search("rain-coat", match="any", only_words=model == "instant")).count() == 0
+
+
 def test_similar_terms_count_as_their_word(mixture: Searcher) -> None:
     found = mixture.search(Search("green soffa", fuzzy=True))
     assert (found.matched, found.count()) == ("all", 2)
@@ -252,11 +334,16 @@ def test_paging_reaches_every_counted_document(
         ]
         assert paged == list(whole.ranking.doc_ids)
         assert len(paged) == whole.length()
-        assert whole.matching().count("words") == whole.count()
+        words = whole.matching().count("words")
+        assert words == whole.count() or (words == 0 and len(paged) == whole.count())
         if only_words:
             assert len(paged) == whole.count()
         if "sort" in options:
             assert whole.matching() == sorted(whole.matching(), reverse=True)  # words before meaning
+            numbers = [
+                hit.attributes["number"] for hit in whole.hits() if words == 0 or hit.matches == "words"
+            ]
+            assert numbers == sorted(numbers, reverse=options["sort"] == "-number")
 
 
 @pytest.mark.parametrize(

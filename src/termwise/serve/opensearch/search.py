@@ -16,7 +16,7 @@ from termwise.errors import UnknownIdError
 from termwise.explain.explanation_text import NOT_TERMS
 from termwise.search import Results
 from termwise.serve import search as own
-from termwise.serve.answers import Excerpt, ExplanationAnswer, HitAnswer
+from termwise.serve.answers import Excerpt, ExplanationAnswer, HitAnswer, SearchAnswer
 from termwise.serve.errors import TooLargeError
 from termwise.serve.indexes import OpenIndex
 from termwise.serve.opensearch.aggregations import AggregationAnswers
@@ -74,7 +74,7 @@ def search(
         "timed_out": False,
         "_shards": SHARDS,
         "hits": {
-            **({"total": {"value": own_answer["total"], "relation": "eq"}} if asked.total else {}),
+            **({"total": _total(own_answer)} if asked.total else {}),
             "max_score": _max_score(asked, hits),
             "hits": [
                 _hit(opened.name, asked, fields, hit, excerpts)
@@ -98,7 +98,7 @@ def count(opened: OpenIndex, body: object, settings: ServiceSettings) -> Answer:
     """Answer with the number of matches of a query."""
     given = known_keys(body, "a count", ("query",))
     query = translate(given.get("query", {"match_all": {}}), opened, settings)
-    counted = own.count(*_asked(opened, query), settings)
+    counted = own.results_of(*_asked(opened, query), settings).count()
     return Answer({"count": counted, "_shards": SHARDS}, query.notes)
 
 
@@ -145,12 +145,8 @@ def explain(
     alone = [each for each in (doc_id,) if each in query.request.get("candidates", (doc_id,))]
     defaults = query.relevance.search if query.relevance is not None and query.ranks else {}
     if (query.request.keys() | defaults.keys()) & {"match", "only_words"}:  # which candidates do not need
-        others = [*query.request.get("exclude", ()), doc_id]
-        counts = [
-            own.count(*_asked(opened, each), settings)
-            for each in (query, replace(query, request={**query.request, "exclude": others}))
-        ]
-        alone = alone if counts[0] > counts[1] else []
+        is_match = own.results_of(*_asked(opened, query), settings).is_match(doc_id)
+        alone = alone if is_match else []
     asked = {name: value for name, value in query.request.items() if name not in ("match", "only_words")}
     alone_query = replace(query, request=asked | {"candidates": alone})
     request = _asked(opened, alone_query, k=1, explain=True, text=source is not None)
@@ -176,6 +172,10 @@ def _shares_a_term(explanation: ExplanationAnswer) -> bool:
 def _asked(opened: OpenIndex, query: TranslatedQuery, **fields: Any) -> tuple[OpenIndex, SearchRequest]:
     """Return the index with the relevance of a query, and the request of its search."""
     return replace(opened, relevance=query.relevance), query.search_request(**fields)
+
+
+def _total(answer: SearchAnswer) -> dict[str, Any]:
+    return {"value": answer["total"], "relation": answer.get("total_relation", "eq")}
 
 
 def _max_score(asked: SearchBody, hits: list[HitAnswer]) -> float | None:
