@@ -19,7 +19,8 @@ stands for anything; white space at the ends of lines does not count. A comment 
 read: ``<!-- not run: reason -->`` leaves it out, ``<!-- numbers vary: reason -->`` lets any number stand for any
 other, with the bars and columns that depend on them. ``<!-- needs: tilde, train -->`` leaves it out where an
 encoder of that name does not ship with the package, or the extra of that name is not installed; the tests name
-what they left out. A block may have several such comments.
+what they left out. A block may have several such comments. ``<!-- all need: simplemma -->`` holds for all
+blocks after it.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ EXAMPLES = ROOT / "docs" / "examples"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 _FENCE = re.compile(r"( *)(`{3,})\s*([\w+-]*)\s*$")
-_COMMENT = re.compile(r"\s*<!--\s*(not run|numbers vary|needs):\s*(.*?)\s*-->\s*$")
+_COMMENT = re.compile(r"\s*<!--\s*(not run|numbers vary|needs|all need):\s*(.*?)\s*-->\s*$")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)*%?")
 _BAR = re.compile("[━╸╺─]+")
 _ROUNDING = re.compile(r"^ *rounding +[-+]?[\d.]+ *\n", re.MULTILINE)
@@ -155,14 +156,16 @@ def blocks(path: Path) -> list[Block]:
     """Return the fenced blocks of a document, in order."""
     found = []
     lines = path.read_text(encoding="utf-8").split("\n")
-    position, comments = 0, dict[str, str]()
+    position, comments, of_all = 0, dict[str, str](), ""
     while position < len(lines):
         line = lines[position]
         position += 1
         opening = _FENCE.match(line)
         if opening is None:
             comment = _COMMENT.match(line)
-            if comment:
+            if comment and comment.group(1) == "all need":
+                of_all = comment.group(2)
+            elif comment:
                 comments[comment.group(1)] = comment.group(2)
             elif line.strip():
                 comments = {}
@@ -174,7 +177,8 @@ def blocks(path: Path) -> list[Block]:
         if position == len(lines):
             raise ValueError(f"{path}:{first}: the block is not closed")
         inner = tuple(text.removeprefix(indent) for text in lines[first:position])
-        needs = tuple(name.strip() for name in comments.get("needs", "").split(",") if name.strip())
+        listed = f"{of_all},{comments.get('needs', '')}"
+        needs = tuple(name.strip() for name in listed.split(",") if name.strip())
         vary = comments.get("numbers vary")
         found.append(Block(path, first + 1, language, inner, indent, comments.get("not run"), vary, needs))
         position, comments = position + 1, {}

@@ -170,6 +170,12 @@ def test_a_block_can_need_what_is_not_here(tmp_path):
     assert problems(path) == []
 
 
+def test_all_blocks_can_need_what_is_not_here(tmp_path):
+    block = ["```python", "1 / 0", "```"]
+    path = document(tmp_path, *block, "<!-- all need: no-such-encoder -->", "Text.", *block, "", *block)
+    assert [each.needs for each in blocks(path)] == [(), ("no-such-encoder",), ("no-such-encoder",)]
+
+
 def test_numbers_may_vary_where_the_page_says_so(tmp_path):
     lines = ["```console", "$ printf 'took 11.25 s, −3\\n  ━━━ 48%%\\n'", "took 3 s, −12", " ━╸  5%", "```"]
     assert problems(document(tmp_path, *lines)) != []

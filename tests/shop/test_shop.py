@@ -107,6 +107,37 @@ def test_queries_of_a_shop(shop: Searcher, query: dict[str, Any]) -> None:
     assert unmet(shop, query) == {}
 
 
+@pytest.mark.parametrize("model", ["bm25", "instant"])
+def test_words_of_three_languages(products: list[dict[str, Any]], tmp_path: Path, model: str) -> None:
+    """With languages, the first results of a mixture are those of words in the language of the query."""
+    searcher = indexed(products, tmp_path, model=model, analyzer="by-attribute:lang")
+    expected = {
+        "head torches": ("en", "head torches"),
+        "Stirnlampen": ("de", "head torches"),
+        "lampes frontales": ("fr", "head torches"),
+        "Wasserkochern": ("de", "kettles"),
+        "bouilloires": ("fr", "kettles"),
+        "Regenjacken": ("de", "rain jackets"),
+        "couteaux": ("fr", "kitchen knives"),
+        "Kaffeemühlen": ("de", "coffee grinders"),
+    }
+    for query, (language, category) in expected.items():
+        for lang in (None, language):
+            found = searcher.search(Search(query, k=5, lang=lang))
+            shown = [(hit.attributes["lang"], hit.attributes["category"]) for hit in found.hits()]
+            assert shown == [(language, category)] * 5, query
+            assert found.count() >= 5
+            assert {*found.matching()} == ({"words"} if model == "instant" else {None})
+    if model == "instant":
+        for query, lang in (("Hose", "de"), ("flashlight", "fr"), ("Rock", "de")):
+            assert searcher.search(Search(query, lang=lang)).ranking.doc_ids == ()
+        found = searcher.search(Search("flashlight", sort="price", facets=["lang"]))
+        assert (found.matched, found.count()) == ("meaning", found.length())
+        assert [each.value for each in found.facets()["lang"]] == ["en"]
+        prices = [hit.attributes["price"] for hit in found.hits()]
+        assert prices == sorted(prices)
+
+
 def test_codes_that_no_document_has_find_nothing(shop: Searcher) -> None:
     """A query of codes has no results by meaning, whether or not a document contains the code."""
     random = Random("codes of a shop")
