@@ -122,8 +122,8 @@ class Search:
         by ``and`` with the others: after one value of an attribute is chosen, its other values keep their counts.
     lang : str, optional
         Language of the query, in an index whose analyzer depends on an attribute (see `build_index`): words
-        match documents of this language only. By default, the query is read in each language, and a document matches by
-        the words of its own.
+        match documents of this language only, and vectors that know English only find nothing for another language. By
+        default, the query is read in each language, and a document matches by the words of its own.
     fuzzy, prefix : bool, optional
         Add terms of similar spelling for words that the index lacks, and those that differ from typed words by a blank;
         add terms that begin with the last word. See `termwise.engine.query_settings`.

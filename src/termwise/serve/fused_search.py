@@ -257,7 +257,9 @@ def _values(
 def _counted(found: Mapping[str, Results]) -> dict[str, Results]:
     """Return the results whose matches count: those by meaning only if no index has others."""
     by_words = {name: each for name, each in found.items() if each.matched != "meaning"}
-    return by_words if any(each.count() for each in by_words.values()) else dict(found)
+    if len(by_words) < len(found) and any(each.count() for each in by_words.values()):
+        return by_words
+    return dict(found)
 
 
 def _about(opened: OpenIndex, counted: Results | None, request: FusedSearchRequest) -> SearchedIndex:

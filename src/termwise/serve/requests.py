@@ -145,7 +145,8 @@ class SearchOptions(_Request):
     lang: str | None = Field(
         None,
         description="Language of the query, such as `de`, in an index whose analyzer depends on an attribute: words "
-        "match documents of this language only. By default, the query is read in each language.",
+        "match documents of this language only, and in a mixture with English vectors, a query in another language "
+        "has no results by meaning. By default, the query is read in each language.",
     )
     fuzzy: bool | None = Field(
         None,
