@@ -99,9 +99,9 @@ def test_an_explanation_of_the_only_match_by_words(client: TestClient) -> None:
 def test_on_the_page(client: TestClient) -> None:
     text = client.get("/?q=couch&sort=price&index=m", headers=HTML).text
     heading = " ".join(re.sub("<[^>]*>", " ", re.findall('<h2 id="found".*?</h2>', text)[0]).split())
-    assert heading.startswith(
-        "1–3 of 3 results by meaning, because none contains the words of the query, in 4 documents"
-    )
+    assert heading.startswith("1–3 of 3 results by meaning: no document contains the words of the query, ")
+    filtered = client.get("/?q=coffee&index=m&is.kind=sofa&any=1", headers=HTML).text
+    assert "no document with these filters contains the words of the query" in filtered
     assert re.findall('name="is.kind" value="([a-z]*)"', text) == ["sofa"]
     assert re.findall('id="result-.*?>([a-z]*) sofa<', text) == ["red", "blue", "green"]
 
