@@ -47,7 +47,9 @@ def conditions_text(results: Results) -> str:
     return ", ".join(parts)
 
 
-def reasons_for_none(results: Results, backend: Backend, search: Callable[[Search], Results]) -> list[str]:
+def reasons_for_none(
+    results: Results, backend: Backend, search: Callable[[Search], Results], *, advice: bool
+) -> list[str]:
     """Return why a search has no results, see `Results.reasons`; `search` searches the backend again."""
     if not backend.index.documents:
         return ["the index has no documents"]
@@ -65,7 +67,7 @@ def reasons_for_none(results: Results, backend: Backend, search: Callable[[Searc
     if conditions and len(search(replace(results.without_conditions(), k=1, offset=0)).ranking):
         lines = _reasons_of_conditions(results, conditions, backend, search)
     else:
-        lines = _reasons_of_query(results, backend)
+        lines = _reasons_of_query(results, backend, advice)
     if results.left_out_by_relevance:
         least, left_out = results.least_relevance, "documents that are near in meaning are left out, because"
         language = None if isinstance(backend, SingleIndex) else backend.other_language(results.search)
@@ -95,8 +97,8 @@ def _reasons_of_conditions(
     return lines
 
 
-def _reasons_of_query(results: Results, backend: Backend) -> list[str]:
-    """Return why no document matches a query."""
+def _reasons_of_query(results: Results, backend: Backend, advice: bool) -> list[str]:
+    """Return why no document matches a query, with `advice` on the index that would match."""
     from termwise.text.languages import LANGUAGES
 
     for part in backend.parts:
@@ -112,7 +114,10 @@ def _reasons_of_query(results: Results, backend: Backend) -> list[str]:
     if not text.strip():
         return ["the query is empty"]
     reasons = _unweighted_words(first, text, results.search)
-    lines = ["; ".join(reasons) or _REMOVED, *_values_of_attributes(backend.index, text)]
+    lines = ["; ".join(reasons) or _REMOVED]
+    if not advice:
+        return lines
+    lines += _values_of_attributes(backend.index, text)
     name = first.encoder.analyzer.spec.name
     if name.removesuffix("-parts").removesuffix("-codes") in ("english", *LANGUAGES) and _CJK.search(text):
         lines.append(

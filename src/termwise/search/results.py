@@ -406,10 +406,15 @@ class Results:
                 )
                 yield Results(self._backend, search)
 
-    def reasons(self) -> list[str]:
+    def reasons(self, *, advice: bool = True) -> list[str]:
         """Return why there are no results, in sentences without a full stop; empty if there are results.
 
         The words to search for instead are those of `did_you_mean`.
+
+        Parameters
+        ----------
+        advice : bool, optional
+            Whether to add advice on another model, analyzer or text of the index, which is for the people who build it.
 
         Examples
         --------
@@ -424,7 +429,7 @@ class Results:
             return []
         from termwise.search.reasons import reasons_for_none
 
-        return reasons_for_none(self, self._backend, partial(Results, self._backend))
+        return reasons_for_none(self, self._backend, partial(Results, self._backend), advice=advice)
 
     def statistics(self, attribute: str) -> ValueStatistics:
         """Return the number, the smallest, the largest and the sum of the values of an attribute over all matches.

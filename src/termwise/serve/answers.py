@@ -142,8 +142,9 @@ class ExplanationAnswer(TypedDict):
 
 
 class HitAnswer(TypedDict):
-    """Result of a search, with the attributes, text, excerpt and explanation that were requested.
+    """Result of a search, with the text, excerpt and explanation that were requested.
 
+    `attributes` are those that were requested, by default all; an attribute that the document lacks is left out.
     `matches` says whether it matches the words of the query, as far as `matched` of the answer asks, or only its
     meaning. `relevance` is the share of unrelated queries whose best result is less near. `pinned` is true if a rule
     puts it first. `sort` are the values of the sort keys, null for a missing one, as `after` of a request has them.
@@ -152,11 +153,11 @@ class HitAnswer(TypedDict):
     rank: int
     doc_id: str
     score: float
+    attributes: dict[str, Any]
     pinned: NotRequired[bool]
     matches: NotRequired[Literal["words", "meaning"]]
     relevance: NotRequired[float]
     sort: NotRequired[list[Any]]
-    attributes: NotRequired[dict[str, Any]]
     text: NotRequired[str | None]
     texts: NotRequired[dict[str, str]]
     excerpt: NotRequired[Excerpt]

@@ -233,15 +233,18 @@ def facet_records(counts: Mapping[str, Sequence[ValueCount]]) -> dict[str, list[
 
 def hit_record(rank: int, hit: Hit) -> HitAnswer:
     """Return a result with its attributes as JSON-like data."""
-    record: HitAnswer = {"rank": rank, "doc_id": hit.doc_id, "score": hit.score}
+    record: HitAnswer = {
+        "rank": rank,
+        "doc_id": hit.doc_id,
+        "score": hit.score,
+        "attributes": json_attributes(hit.attributes),
+    }
     if hit.pinned:
         record["pinned"] = True
     if hit.matches is not None:
         record["matches"] = hit.matches
     if hit.relevance is not None:
         record["relevance"] = hit.relevance
-    if hit.attributes:
-        record["attributes"] = json_attributes(hit.attributes)
     return record
 
 

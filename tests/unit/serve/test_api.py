@@ -278,9 +278,7 @@ def test_results_have_the_values_that_the_next_page_begins_after(client: TestCli
     assert all("sort" not in hit for hit in _search(client, query="tea")["hits"])
     by_position = _search(client, sort="_doc,kind")["hits"]
     assert [hit["sort"][0] for hit in by_position] == sorted(hit["sort"][0] for hit in by_position)
-    assert [hit["sort"][1] for hit in by_position] == [
-        hit.get("attributes", {}).get("kind") for hit in by_position
-    ]
+    assert [hit["sort"][1] for hit in by_position] == [hit["attributes"].get("kind") for hit in by_position]
 
 
 @pytest.fixture
@@ -492,6 +490,27 @@ def test_an_empty_query_is_none_if_there_is_a_condition(client: TestClient) -> N
             found = client.post(f"{SHOP}/search", json={**more, "query": query, "total": True}).json()
             assert (found["hits"], found["total"]) == (listed["hits"], listed["total"])
     assert client.post(f"{SHOP}/search", json={"query": ""}).json()["reasons"] == ["the query is empty"]
+
+
+def test_every_hit_has_attributes(tmp_path: Path) -> None:
+    termwise.build_index(
+        [termwise.Document("plain", "green tea"), termwise.Document("priced", "tea", {"price": 4})],
+        tmp_path / "teas.tw",
+    )
+    termwise.build_index([termwise.Document("plain", "green tea")], tmp_path / "texts.tw")
+    with served([str(tmp_path / "teas.tw"), str(tmp_path / "texts.tw")]) as client:
+        for name, found in (("teas", [{}, {"price": 4}]), ("texts", [{}])):
+            hits = client.post(f"/v1/indexes/{name}/search", json={"query": "green tea"}).json()["hits"]
+            assert [hit["attributes"] for hit in hits] == found
+            hits = client.post(f"/{name}/_search", json={"query": {"match": {"text": "green tea"}}}).json()
+            assert [hit["_source"] for hit in hits["hits"]["hits"]] == [
+                {"id": hit["_id"], **each} for hit, each in zip(hits["hits"]["hits"], found, strict=True)
+            ]
+        fused = {"indexes": [{"index": "teas"}, {"index": "texts"}], "query": "green tea"}
+        hits = client.post("/v1/search", json=fused).json()["hits"]
+        assert {hit["doc_id"]: hit["attributes"] for hit in hits} == {"plain": {}, "priced": {"price": 4}}
+        hits = client.post("/v1/indexes/teas/search", json={"query": "tea", "show": []}).json()["hits"]
+        assert [hit["attributes"] for hit in hits] == [{}, {}]
 
 
 def test_no_results_have_reasons(client: TestClient) -> None:

@@ -399,6 +399,18 @@ def test_parts_of_a_mixture_are_explained(mixed: TestClient) -> None:
     ]
 
 
+def test_the_page_has_no_advice_for_those_who_build_the_index(client: TestClient) -> None:
+    def reasons(query: str) -> list[str]:
+        found: list[str] = client.post("/v1/indexes/shop/search", json={"query": query}).json()["reasons"]
+        return found
+
+    for query, advice in (("zebra", "exact terms"), ("herb", "is a value of kind"), ("お茶", "analyzer cjk")):
+        assert any(advice in reason for reason in reasons(query))
+        text = words(page(client, f"/?q={query}"))
+        assert f"not in the index: {query}" in text
+        assert advice not in text
+
+
 def test_nonsense_finds_nothing_over_http_and_on_the_page(tmp_path: Path) -> None:
     termwise.build_index(TEAS, tmp_path / "teas.tw", model="instant", store_text=True)
     with served([str(tmp_path / "teas.tw")]) as client:

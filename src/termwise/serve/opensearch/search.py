@@ -231,7 +231,7 @@ def _hit(
 
 
 def _source(source: SourceFilter, fields: Fields, hit: HitAnswer) -> dict[str, Any]:
-    return fields.source(hit["doc_id"], hit.get("attributes", {}), hit.get("texts", {}), source)
+    return fields.source(hit["doc_id"], hit["attributes"], hit.get("texts", {}), source)
 
 
 def _sort_value(key: str, value: Any, schema: Schema) -> Any:

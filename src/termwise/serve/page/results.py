@@ -162,6 +162,7 @@ def _found(opened: OpenIndex, address: SearchAddress, settings: ServiceSettings)
     explained: Sequence[Explanation | None] = explanations or [None] * len(doc_ids)
     return {
         "answer": answer,
+        "reasons": found.reasons(advice=False),
         "results": [
             {
                 "rank": hit["rank"],
@@ -171,7 +172,7 @@ def _found(opened: OpenIndex, address: SearchAddress, settings: ServiceSettings)
                 "url": address.document_url(hit["doc_id"]),
                 "pieces": marked_title(title, hit.get("excerpt")),
                 "by_meaning": "matched" in answer and hit.get("matches") == "meaning",
-                "attributes": attribute_rows(hit.get("attributes", {})),
+                "attributes": attribute_rows(hit["attributes"]),
                 "why": why_of(explanation) if explanation and explanation.contributions else None,
                 "similar": SearchAddress(index=opened.name, like=hit["doc_id"]).url(),
             }
