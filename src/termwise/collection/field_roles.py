@@ -113,6 +113,8 @@ class FieldRoles:
         Whether the attributes were decided, and not named.
     known : frozenset of str
         Names of all fields that have a value in the sample, with identifiers.
+    unsearched : tuple of str
+        Names of fields with codes that are no texts, because other texts were named, or all attributes.
     """
 
     texts: tuple[str, ...]
@@ -122,6 +124,7 @@ class FieldRoles:
     decided: bool
     inferred: bool
     known: frozenset[str]
+    unsearched: tuple[str, ...] = ()
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -134,6 +137,7 @@ class FieldRoles:
             "attributes": self.attributes,
             "codes, in both": self.codes,
             "neither": self.neither,
+            "codes that are not searched, unless they are named as texts, too": self.unsearched,
         }
         return "; ".join(f"{label}: {', '.join(names)}" for label, names in parts.items() if names)
 
@@ -276,8 +280,8 @@ def decide_roles(
     named = set(attributes) if isinstance(attributes, tuple | Schema) else set()
     texts = tuple(name for name in fields or () if name in names)
     choice = fields
+    others = [name for name in names if name not in identifiers or is_code_name(name)]
     if fields is None:
-        others = [name for name in names if name not in identifiers or _is_code_name(name)]
         codes = attributes not in ("all", None)
         texts = tuple(_texts(records, names, others, body_fields, named, codes=codes))
         choice = None if _is_default(records, texts, body_fields) else texts
@@ -301,7 +305,15 @@ def decide_roles(
         fields is None,
         attributes == "inferred",
         frozenset((*names, *flat)) - empty,
+        tuple(
+            name for name in others if name not in texts and _look_like_codes(_present(records, name), name)
+        ),
     )
+
+
+def _present(records: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+    """Return the values of a field that are not None."""
+    return [value for record in records if (value := record.get(name)) is not None]
 
 
 def _texts(
@@ -324,7 +336,7 @@ def _texts(
         if name == body:
             yield name
         elif name in others and name != "title":
-            values = [value for record in records if (value := record.get(name)) is not None]
+            values = _present(records, name)
             if name in named:
                 if codes and _look_like_codes(values, name):
                     yield name
@@ -351,7 +363,7 @@ def _flat(records: Sequence[Mapping[str, Any]], names: Iterable[str]) -> dict[st
     """Return the values of each field that are not None, with fields of objects; large objects are one field."""
     flat: dict[str, list[Any]] = {}
     for name in names:
-        values = [value for record in records if (value := record.get(name)) is not None]
+        values = _present(records, name)
         inner = dict.fromkeys(key for value in values if isinstance(value, dict) for key in value)
         if not inner or len(inner) > MOST_INNER:
             flat[name] = values
@@ -407,7 +419,7 @@ def _look_like_codes(values: Sequence[Any], name: str = "") -> bool:
     """
     written = [str(value) if is_integer(value) else value for value in values]
     strings = _strings(written)
-    if strings and _is_code_name(name):
+    if strings and is_code_name(name):
         return all(_is_list(value) or isinstance(value, str) for value in written)
     if not strings or not all(isinstance(value, str) for value in written):
         return False
@@ -422,12 +434,12 @@ def _look_like_codes(values: Sequence[Any], name: str = "") -> bool:
     return 2 * coded >= len(strings) and len(set(strings)) >= MOSTLY_DIFFERENT * len(strings)
 
 
-def _is_code_name(name: str) -> bool:
+def is_code_name(name: str) -> bool:
     """Return whether fields with a name have codes.
 
     Examples
     --------
-    >>> _is_code_name("EAN-13"), _is_code_name("partNumber"), _is_code_name("ocean"), _is_code_name("_id")
+    >>> is_code_name("EAN-13"), is_code_name("partNumber"), is_code_name("ocean"), is_code_name("_id")
     (True, True, False, False)
     """
     return _CODE_NAME.fullmatch("".join(filter(str.isalpha, name.lower()))) is not None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -17,6 +19,7 @@ from termwise.collection.field_roles import (
     decide_roles,
     first_records,
     for_index,
+    is_code_name,
     undecided,
 )
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, FieldChoice, RecordReader
@@ -34,6 +37,10 @@ COLUMN_BODIES = (*BODY_FIELDS, "passage")
 """Names of the main text in a header of columns."""
 
 COLUMN_NAMES = frozenset(("title", *COLUMN_IDS, *COLUMN_BODIES))
+
+_HEADER_LINES = 20
+_NAME = re.compile(r"[^\W\d_].{1,39}")
+_NUMBER = re.compile(r"\W*[0-9][0-9.,' ]*\W*")
 
 
 @dataclass(frozen=True)
@@ -258,6 +265,27 @@ class TabSeparatedCollection:
                     fixes=unnamed_column([doc_id, *columns], COLUMN_IDS) if number == 1 else (),
                 )
             yield Document.of_texts(doc_id, columns)
+
+
+def lacks_identifier(path: Path) -> bool:
+    """Return whether the first line of tab-separated columns names them, but none as an identifier.
+
+    It has one of the names of texts and two others, or a name of codes, or a word above numbers.
+    """
+    lines = islice(read_lines(path), _HEADER_LINES)
+    first, *others = [[cell.strip() for cell in line.split("\t")] for _, line in lines] or [[]]
+    names = {name.lower() for name in first}
+    if (
+        len(first) < 2
+        or len(names) < len(first)
+        or not all(map(_NAME.fullmatch, first))
+        or names & {*COLUMN_IDS}
+    ):
+        return False
+    if any(map(is_code_name, first)) or (len(first) > 2 and names & COLUMN_NAMES):
+        return True
+    columns = zip(*(cells for cells in others if len(cells) == len(first)), strict=True)
+    return any(all(map(_NUMBER.fullmatch, filter(None, cells))) and any(cells) for cells in columns)
 
 
 def count_documents(collection: JsonLinesCollection | TabSeparatedCollection) -> int | None:

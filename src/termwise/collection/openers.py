@@ -19,6 +19,7 @@ from termwise.collection.file_collections import (
     JsonArrayCollection,
     JsonLinesCollection,
     TabSeparatedCollection,
+    lacks_identifier,
 )
 from termwise.collection.lines import DECOMPRESSORS, decompression, first_character
 from termwise.collection.markdown import SUFFIXES as MARKDOWN_SUFFIXES
@@ -186,10 +187,13 @@ def open_collection(
         columns = TabSeparatedCollection(name, path)
         try:
             header = columns.header() if is_file(path) else None
+            unidentified = is_file(path) and header is None and lacks_identifier(path)
         except TermwiseError:
             if chosen is None and kept is None:
                 return columns  # raises the error when it is read
             raise
+        if unidentified:
+            return TableCollection(name, path, chosen, kept, "\t")  # raises the error of the header
         if chosen is None and kept in (None, "inferred") and (header is None or not header.names_others):
             return columns
         if is_file(path) and (header is None or not header.left_out):

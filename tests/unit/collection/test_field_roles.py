@@ -229,6 +229,25 @@ def test_codes_are_searched_and_filtered(tmp_path: Path) -> None:
     assert searcher.rank("walnut", filter='sku = "AB-1207/X"').doc_ids == ("p7",)
 
 
+def test_codes_that_named_texts_leave_out_are_reported(tmp_path: Path) -> None:
+    records = [
+        {**product(number), "sku": f"AB-{1200 + number}/X", "ean": 4000000000000 + number}
+        for number in range(30)
+    ]
+    path = lines(tmp_path / "shop.jsonl", records)
+    _, said = built(tmp_path, path, model="bm25", fields=("title", "description"))
+    assert said[0].endswith("; codes that are not searched, unless they are named as texts, too: sku, ean")
+    named = roles(records, fields=("title", "sku"))
+    assert (named.unsearched, named.codes) == (("ean",), ("sku",))
+    assert roles(records, attributes="all").unsearched == ("sku", "ean")
+    assert roles(records).unsearched == ()
+    identified = [{"sku": f"AB-{1200 + number}/X", "title": "desk"} for number in range(30)]
+    found = decide_roles(
+        identified, id_fields=["sku"], body_fields=["text"], fields=("title",), attributes="inferred"
+    )
+    assert found.unsearched == ("sku",)
+
+
 def test_a_description_that_is_repeated_is_text() -> None:
     records = [
         product(number, description="Washable at 60 °C.", note="Washable at 60 °C.") for number in range(30)

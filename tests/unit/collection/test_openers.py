@@ -250,6 +250,50 @@ def test_tab_separated_first_documents_that_are_no_header(tmp_path: Path, line: 
     assert texts(collection) == [tuple(line.split("\t")), ("b", "two")]
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "Artikel\tName\tPreis\nA1\tSofa aus Eiche\t9,50 €\nA2\tLampe\t\n",  # a word above numbers
+        "nummer\tname\n4711\tsofa\n4712\tlamp\n",
+        "handle\ttitle\tmaker\nsofa\tA sofa\tAlm\n",  # a name of texts, of three
+        "sku\tname\nA1\tsofa\n",  # a name of codes
+    ],
+)
+def test_tab_separated_names_without_an_identifier_are_no_document(tmp_path: Path, lines: str) -> None:
+    (tmp_path / "d.tsv").write_text(lines)
+    (tmp_path / "d.csv").write_text(lines)
+    errors = []
+    for name in ("d.tsv", "d.csv"):
+        with pytest.raises(MalformedRecordError, match="the first line does not name the columns") as error:
+            texts(open_collection(tmp_path / name))
+        errors.append(error.value)
+    assert errors[0].fixes == errors[1].fixes
+    assert dict(errors[0].facts)["expected"] == dict(errors[1].facts)["expected"]
+    first, second, *_ = lines.split()
+    read = [
+        texts(open_collection(tmp_path / name, fields=(second,), id_field=first))
+        for name in ("d.tsv", "d.csv")
+    ]
+    assert read[0] == read[1]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "wren\tA small brown bird.\nswift\t7 inches\n",
+        "a\t1\nb\t2\n",
+        "x\tshort\n1\tlong\n",
+        "one\ttwo\tthree\nfour\tfive\tsix\n",
+        "wren\tsmall\n",
+        "\n",
+        "",
+    ],
+)
+def test_tab_separated_documents_that_are_no_header(tmp_path: Path, lines: str) -> None:
+    (tmp_path / "d.tsv").write_text(lines)
+    assert isinstance(open_collection(tmp_path / "d.tsv"), TabSeparatedCollection)
+
+
 @pytest.mark.parametrize("line", ["only an identifier", "\ttext without one"])
 def test_tab_separated_lines_that_are_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "d.tsv").write_text(f"a\tone\n{line}\n")
