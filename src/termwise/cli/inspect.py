@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -153,7 +154,7 @@ def _rows(facts: dict[str, Any], index: Index) -> list[tuple[str, str]]:
         ("written by", facts["written_by"]),
         *_model_rows(encoder),
         *([] if encoder.table is None else [("table", f"{encoder.table.name} ({encoder.table.id})")]),
-        ("analyzer", "unknown" if encoder.analyzer is None else _analyzer_text(encoder.analyzer, index)),
+        *([("analyzer", "unknown")] if encoder.analyzer is None else _analyzer_rows(encoder.analyzer, index)),
         *_field_rows(manifest),
         ("documents", f"{facts['documents']:,}"),
         *_chunk_rows(facts, manifest.chunk),
@@ -174,21 +175,24 @@ def _rows(facts: dict[str, Any], index: Index) -> list[tuple[str, str]]:
     return rows
 
 
-def _analyzer_text(analyzer: AnalyzerRecord, index: Index) -> str:
-    """Return the name of an analyzer; of one by attribute, also the attribute and the analyzers of its values."""
+def _analyzer_rows(analyzer: AnalyzerRecord, index: Index) -> list[tuple[str, str]]:
+    """Return the name of an analyzer, of one by attribute also its attribute and analyzers, and what it needs."""
     from termwise.engine.query_encoder import languages_of
     from termwise.text.analyzer_by_attribute import NAME, OTHER
 
+    text, used = analyzer.name, [analyzer.options]
     specs = analyzer.options.get("analyzers")
-    if analyzer.name != NAME or not isinstance(specs, Mapping):
-        return analyzer.name
-    names = {value: spec.get("name") for value, spec in specs.items() if isinstance(spec, Mapping)}
-    found = languages_of(index, names)
-    each = [f"{value} {names[value]}" for value in found if value != OTHER]
-    each += [f"other documents {names[OTHER]}"] if OTHER in found else []
-    unused = len(specs.keys() - {*found, OTHER})
-    each += [f"{unused} more without documents"] if unused else []
-    return f"{NAME}:{analyzer.options.get('attribute')}: {', '.join(each)}"
+    if analyzer.name == NAME and isinstance(specs, Mapping):
+        names = {value: spec.get("name") for value, spec in specs.items() if isinstance(spec, Mapping)}
+        found = languages_of(index, names)
+        each = [f"{value} {names[value]}" for value in found if value != OTHER]
+        each += [f"other documents {names[OTHER]}"] if OTHER in found else []
+        unused = len(specs.keys() - {*found, OTHER})
+        each += [f"{unused} more without documents"] if unused else []
+        text = f"{NAME}:{analyzer.options.get('attribute')}: {', '.join(each)}"
+        used = [specs[value] for value in found]
+    needed = any("simplemma" in json.dumps(options) for options in used)
+    return [("analyzer", text), *([("needs", "the package simplemma, also in searches")] if needed else [])]
 
 
 def _chunk_rows(facts: dict[str, Any], words: int) -> list[tuple[str, str]]:

@@ -25,7 +25,7 @@ with a unit, such as ``5mm``, only those with both as a whole contain it, which 
 
 _MEASURE = re.compile(r"[0-9][0-9.,]*[ \u00a0\u2009\u202f]?[^\W\d_]+")
 _PART = re.compile(r"[0-9]+(?:[.,][0-9]+)*|[^\W\d_]+|[^\W_]")
-_BETWEEN = r"(?:[ _&'’.\u00a0\u2009\u202f]| ?[-/\u2010-\u2015] ?)?"
+_BETWEEN = r"(?:[ _&'’.\u00a0\u2009\u202f]| ?[-/\u2010-\u2015\u2212] ?)?"
 
 
 def has_digits(word: str) -> bool:

@@ -53,6 +53,7 @@ from termwise.text.tokenizer import NOT_SPACE, unicode_word
 from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.wordpiece import WordPieceAnalyzer
 from termwise.text.words_with_parts import (
+    CODE,
     DECIMAL_COMMA,
     JOINT,
     NUMBER_FIRST,
@@ -286,9 +287,9 @@ def _code_words() -> dict[str, Any]:
 def _words_with_parts(words: type[WordsWithParts]) -> dict[str, Any]:
     """Return the description of `WordsWithParts` of any language, whose expressions are over kinds of characters."""
     return {
-        "tokenizer": WordsWithParts.name,
+        "tokenizer": "words-with-parts",
         **_kinds_of_characters("·" if words is CatalanWords else ""),
-        "patterns": {"word": words.compound.pattern, "part": words.part.pattern},
+        "patterns": {"word": words.compound.pattern, "part": words.part.pattern, "code": CODE.pattern},
     }
 
 

@@ -47,6 +47,9 @@ def language_steps() -> dict[str, list[dict[str, Any]]]:
             {"first": [(0, "(?<=[ao])e|(?<=(?<![aeioquyäöü])u)e", "")]},
             _characters(spelling.german_letters),
         ],
+        "plural:german-s": [
+            {"first": [(light_stems.SHORTEST_WITH_S, light_stems.GERMAN_S.pattern, "")]},
+        ],
         "elision:catalan": [_elision(ELIDED["catalan"])],
         "elision:italian": [_elision(ELIDED["italian"])],
         "letters:romanian": [_characters(spelling.romanian_letters)],

@@ -32,7 +32,7 @@ from termwise.text.stop_lists import stop_list
 from termwise.text.token_filters import SIMPLEMMA, checked_simplemma
 from termwise.text.tokenizer import WordTokenizer
 from termwise.text.word_cache import WordCache
-from termwise.text.words_with_parts import WordsWithParts
+from termwise.text.words_with_parts import RULES, WordsWithParts
 
 SHORTEST_COMPOUND, LONGEST_COMPOUND = 7, 40
 """Lengths of words that are split."""
@@ -208,7 +208,8 @@ class _Dictionary:
     def __init__(self, language: str) -> None:
         self._language = _LANGUAGES[language]
         self._stop = stop_list(f"lucene-{language}")
-        factory = checked_simplemma("the parts of compounds").strategies.LOW_MEMORY_DICTIONARY_FACTORY
+        strategies = checked_simplemma(f"the analyzer {language}-parts").strategies
+        factory = strategies.LOW_MEMORY_DICTIONARY_FACTORY
         lemmas: Mapping[str, str] = factory.get_dictionary(self._language.code)
         self._lemma_of = cache(lemmas.get)
         self._has_nouns = language == "german"
@@ -261,7 +262,7 @@ class _Dictionary:
 class _GermanCompounds(_LanguageCompounds):
     """Words, and the parts of German compounds."""
 
-    name: ClassVar[str] = f"compounds-german-simplemma-{SIMPLEMMA}"
+    name: ClassVar[str] = f"compounds-german-{RULES}-simplemma-{SIMPLEMMA}"
     language: ClassVar[str] = "german"
 
 
@@ -269,7 +270,7 @@ class _GermanCompounds(_LanguageCompounds):
 class _DutchCompounds(_LanguageCompounds):
     """Words, and the parts of Dutch compounds."""
 
-    name: ClassVar[str] = f"compounds-dutch-simplemma-{SIMPLEMMA}"
+    name: ClassVar[str] = f"compounds-dutch-{RULES}-simplemma-{SIMPLEMMA}"
     language: ClassVar[str] = "dutch"
 
 
@@ -277,7 +278,7 @@ class _DutchCompounds(_LanguageCompounds):
 class _SwedishCompounds(_LanguageCompounds):
     """Words, and the parts of Swedish compounds."""
 
-    name: ClassVar[str] = f"compounds-swedish-simplemma-{SIMPLEMMA}"
+    name: ClassVar[str] = f"compounds-swedish-{RULES}-simplemma-{SIMPLEMMA}"
     language: ClassVar[str] = "swedish"
 
 
@@ -285,7 +286,7 @@ class _SwedishCompounds(_LanguageCompounds):
 class _NorwegianCompounds(_LanguageCompounds):
     """Words, and the parts of Norwegian compounds, in Bokmål."""
 
-    name: ClassVar[str] = f"compounds-norwegian-simplemma-{SIMPLEMMA}"
+    name: ClassVar[str] = f"compounds-norwegian-{RULES}-simplemma-{SIMPLEMMA}"
     language: ClassVar[str] = "norwegian"
 
 
@@ -293,7 +294,7 @@ class _NorwegianCompounds(_LanguageCompounds):
 class _DanishCompounds(_LanguageCompounds):
     """Words, and the parts of Danish compounds."""
 
-    name: ClassVar[str] = f"compounds-danish-simplemma-{SIMPLEMMA}"
+    name: ClassVar[str] = f"compounds-danish-{RULES}-simplemma-{SIMPLEMMA}"
     language: ClassVar[str] = "danish"
 
 

@@ -29,6 +29,7 @@ from typing import ClassVar
 from termwise.fast_dataclass import dataclass
 from termwise.text.folding import KEPT_LETTERS, folded_except
 from termwise.text.languages import LANGUAGES
+from termwise.text.light_stems import without_german_s
 from termwise.text.spelling import ELIDED
 from termwise.text.stop_lists import stop_list
 from termwise.text.token_filters import (
@@ -40,7 +41,7 @@ from termwise.text.token_filters import (
     unless_number,
     without_accents,
 )
-from termwise.text.words_with_parts import LETTERS, WordsWithParts, compound_pattern, part_pattern
+from termwise.text.words_with_parts import LETTERS, RULES, WordsWithParts, compound_pattern, part_pattern
 
 _SINGLE = "[B-DF-HJLMNP-RTXb-df-hjlmnp-rtx]"
 """Letters that are no words of the languages below."""
@@ -61,7 +62,7 @@ class LanguageWords(WordsWithParts):
     (['pan', 'y', 'vino', 'T-shirt', 'T', 'shirt'], ['t shirt', 't', 'shirt'])
     """
 
-    name: ClassVar[str] = "words-with-parts-languages"
+    name: ClassVar[str] = f"words-with-parts-languages-{RULES}"
     compound: ClassVar[re.Pattern[str]] = compound_pattern(_SINGLE)
 
 
@@ -75,7 +76,7 @@ class FrenchWords(LanguageWords):
     ['eau', 'il', 'à', "aujourd'hui", 'aujourd', 'hui', "L'Oréal", 'L', 'Oréal']
     """
 
-    name: ClassVar[str] = "words-with-parts-french"
+    name: ClassVar[str] = f"words-with-parts-french-{RULES}"
     compound: ClassVar[re.Pattern[str]] = compound_pattern(_SINGLE, ELIDED["french"])
 
 
@@ -89,7 +90,7 @@ class ItalianWords(LanguageWords):
     ['acqua', 'altra', "L'Aquila", 'L', 'Aquila']
     """
 
-    name: ClassVar[str] = "words-with-parts-italian"
+    name: ClassVar[str] = f"words-with-parts-italian-{RULES}"
     compound: ClassVar[re.Pattern[str]] = compound_pattern(_SINGLE, ELIDED["italian"])
 
 
@@ -103,7 +104,7 @@ class CatalanWords(LanguageWords):
     ['aigua', 'col·lecció']
     """
 
-    name: ClassVar[str] = "words-with-parts-catalan"
+    name: ClassVar[str] = f"words-with-parts-catalan-{RULES}"
     compound: ClassVar[re.Pattern[str]] = compound_pattern(_SINGLE, ELIDED["catalan"])
 
     def spans(self, text: str) -> list[tuple[int, int]]:
@@ -121,7 +122,7 @@ class TurkishWords(LanguageWords):
     ["İstanbul'un", 'T-shirt', 'T', 'shirt']
     """
 
-    name: ClassVar[str] = "words-with-parts-turkish"
+    name: ClassVar[str] = f"words-with-parts-turkish-{RULES}"
     part: ClassVar[re.Pattern[str]] = part_pattern(LETTERS)
 
 
@@ -183,12 +184,14 @@ def steps_with_compounds(language: str) -> tuple[WordStep, ...]:
     Examples
     --------
     >>> [step.name for step in steps_with_compounds("german")][3:6]
-    ['stop:lucene-german', 'letters:german', 'stop:lucene-german:folded']
+    ['stop:lucene-german', 'plural:german-s:letters', 'letters:german']
     """
     steps = [of_letters(step) for step in LANGUAGES[language]]
     places = [place for place, step in enumerate(steps) if step.name.startswith("letters:")]
     for place in places:  # *für* is written as *fur* and *fuer*, too
         steps[place + 1 : place + 1] = _stop_words_without_accents(steps)
+        if language == "german":
+            steps.insert(place, unless_number(WordStep("plural:german-s", without_german_s)))
     return (folded_in(language), JOINED, *steps)
 
 

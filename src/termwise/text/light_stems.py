@@ -36,6 +36,21 @@ def german_light_stem(word: str) -> str:
     return _first(_first(word, GERMAN_1), GERMAN_2)
 
 
+def without_german_s(word: str) -> str:
+    """Return a German word without the *-s* of plurals and genitives such as *Sofas*, which the light stemmer keeps.
+
+    The letters before decide. Words of their own, such as *Glas*, *Chaos*, *kabellos* and *Schnaps*, stay.
+
+    Examples
+    --------
+    >>> [without_german_s(word) for word in ("sofas", "büros", "handys", "laptops", "taxis", "menüs", "akkus")]
+    ['sofa', 'büro', 'handy', 'laptop', 'taxi', 'menü', 'akku']
+    >>> [without_german_s(word) for word in ("glas", "chaos", "kabellos", "nervös", "praxis", "virus", "jeans")]
+    ['glas', 'chaos', 'kabellos', 'nervös', 'praxis', 'virus', 'jeans']
+    """
+    return GERMAN_S.sub("", word) if len(word) > SHORTEST_WITH_S else word
+
+
 def french_light_stem(word: str) -> str:
     """Return the stem of a French word without its article [1]_; words of five letters or more lose their accents.
 
@@ -196,6 +211,33 @@ def _longer_than(longer: int, endings: str) -> _Rules:
 def _after(letters: str, longer: int, ending: str) -> _Rules:
     return tuple((longer, letter + ending, letter) for letter in letters)
 
+
+SHORTEST_WITH_S = 3
+"""Length that a word exceeds if *-s* can be the ending of a German plural or genitive."""
+
+
+def _not_after(*endings: str) -> str:
+    return "".join(f"(?<!{ending})" for group in endings for ending in group.split())
+
+
+def _after_one_of(endings: str) -> str:
+    return "|".join(f"(?<={ending})" for ending in endings.split())
+
+
+GERMAN_S = re.compile(
+    f"(?:(?:{_after_one_of('[aoyüpw] ee')})(?:{_not_after('lo')}|{_after_one_of('kilo silo olo')})"
+    + _not_after(
+        "gla gra bla tla ga aa nana topa nva twa dwa hao moo tho epo smo lvado urio dubio ndio goro famo tuo visko",
+        "new indow brow nap lap orp lop gip zep rap mop rop rip hlip wip irp tup ump nip pip knee",
+    )
+    + f"|(?<=[fhjklmwz]i){_not_after('poli dermi remi türki chabli syphili digitali amarylli räzi')}"
+    + f"|{_after_one_of('taxi akku iglu kanu guru känguru kakadu')})s$"
+)
+"""Pattern of an *-s* that is an ending, at the end of words of more than `SHORTEST_WITH_S` letters.
+
+The dictionary of simplemma 2.0.0 has 8,022 forms of nouns that are their lemma and *-s* after a vowel, *y*, *p* or *w*.
+6,575 of them have the stem of the lemma, in place of 2,590. Of the 6,236 lemmas with such an end, 333 lose their *-s*.
+"""
 
 GERMAN_LETTERS = str.maketrans("äàáâöòóôïìíîüùúû", "aaaaooooiiiiuuuu")
 GERMAN_1: _Rules = (

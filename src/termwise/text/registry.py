@@ -312,6 +312,12 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
     if tokenizer not in tokenizers:
         tokenizers = _tokenizers(_all_words())
     if tokenizer not in tokenizers:
+        if known := _known(base):
+            raise VocabularyMismatchError(
+                "the analyzer was made by another version of termwise, with other words",
+                facts=[("analyzer", spec.name), ("words", tokenizer), ("here", known[0].name)],
+                fixes=["build the index again with this version of termwise"],
+            )
         raise UnknownNameError.of("word tokenizer", tokenizer, tokenizers)
     if not isinstance(steps, list | tuple):
         raise ParameterError("the steps of an analyzer are a list", facts=[("steps", shown(steps))])

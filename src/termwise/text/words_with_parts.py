@@ -19,8 +19,14 @@ from termwise.text.word_cache import WordCache
 LONGEST_JOINED = 64
 """Longest compound in characters that is a token as a whole."""
 
-SKIPPED, MARK, SMALL, CAPITAL, OTHER = "\x7f", "\x1f", "é", "É", "!"
-"""Kinds of characters beyond ASCII: not seen, mark, small or other letter, capital, anything else."""
+SKIPPED, MARK, DASH, SMALL, CAPITAL, OTHER = "\x7f", "\x1f", "\x1e", "é", "É", "!"
+"""Kinds of characters beyond ASCII: not seen, mark, dash, small or other letter, capital, anything else."""
+
+RULES = 2
+"""Version of the rules, at the end of the names of tokenizers. With the first version, dashes separated all words."""
+
+DASHES = "\u2012\u2013\u2014\u2015\u2212"
+"""Figure dash, en dash, em dash, horizontal bar and minus sign, which texts have in place of a hyphen."""
 
 _HYPHENS, _SPACES = "\u2010\u2011", "\u00a0\u2009\u202f"
 _CAPITAL, _SMALL = f"[A-Z{CAPITAL}]", f"[a-z{SMALL}]"
@@ -82,7 +88,7 @@ Ranges = tuple[tuple[int, int], ...]
 DECIMAL_COMMA = re.compile("(?<=[0-9]),(?=[0-9])(?![0-9]{3}(?![0-9]))")
 """A comma that is a decimal point in a compound."""
 
-JOINT = re.compile(rf"[-_/&, ·{_HYPHENS}{_SPACES}]|['’](?!{_ENDING}$)|\.(?![0-9])|(?<![0-9])\.")
+JOINT = re.compile(rf"[-_/&, ·{_HYPHENS}{DASHES}{_SPACES}]|['’](?!{_ENDING}$)|\.(?![0-9])|(?<![0-9])\.")
 """What a joined form leaves out: characters between parts, but not points in numbers and the apostrophe of *don't*."""
 
 NUMBER_FIRST = "^[0-9]"
@@ -91,6 +97,21 @@ NUMBER_FIRST = "^[0-9]"
 
 _MARKS = re.compile(f"(?:{SKIPPED}*{MARK})*")
 """Marks after a letter, over the kinds of characters."""
+
+_LETTERS_AND_JOINTS = f"-A-Za-z{CAPITAL}{SMALL}_/.'&{MARK}{SKIPPED}"
+_NO_DIGIT, _PIECE = f"[{_LETTERS_AND_JOINTS}]", f"[{_LETTERS_AND_JOINTS}0-9]"
+_RUN = f"[{_LETTERS_AND_JOINTS}0-9{DASH}]"
+_TO_NEXT = f"[0-9]{_NO_DIGIT}*{DASH}+{_NO_DIGIT}"
+
+CODE = re.compile(
+    f"(?<!{_RUN})(?={_RUN}*?(?:{_TO_NEXT}+(?!{_PIECE})"
+    f"|(?<!{_PIECE}){_NO_DIGIT}+{DASH}+{_NO_DIGIT}*[0-9]|{_TO_NEXT}*[0-9]{_PIECE}*{DASH}+{_NO_DIGIT}*[0-9]))"
+    f"{_RUN}+"
+)
+"""A code with dashes, over the kinds of characters.
+
+Some of its pieces between dashes have digits and others have none, or three pieces in a row have digits.
+"""
 
 
 @dataclass(frozen=True)
@@ -111,6 +132,7 @@ class WordsWithParts(WordTokenizer):
       lists (``1,2,3``) and of numbers with points (``1.200,50``) separate words.
     - The endings ``'s 'd 'm 't 'll 're 've`` belong to the part before them.
     - Marks belong to the letter before them. Characters that are not seen, such as soft hyphens, do not end a word.
+    - Dashes such as ``–`` are hyphens in codes (``AB–1200``), see `with_hyphens`, and otherwise separate words.
 
     Examples
     --------
@@ -120,7 +142,7 @@ class WordsWithParts(WordTokenizer):
     ['the', "world's", 'T-shirt', 'T', 'shirt', '5 GHz', '5', 'GHz']
     """
 
-    name: ClassVar[str] = "words-with-parts"
+    name: ClassVar[str] = f"words-with-parts-{RULES}"
     nested: ClassVar[bool] = True
     compound: ClassVar[re.Pattern[str]] = compound_pattern()
     part: ClassVar[re.Pattern[str]] = part_pattern()
@@ -129,7 +151,7 @@ class WordsWithParts(WordTokenizer):
         """Return the half-open character ranges of all words and parts, in the order of their starts."""
         if text.isascii():
             return self._spans(text)
-        return spans_beside_marks(kinds_of_text(text), self._spans)
+        return spans_beside_marks(with_hyphens(kinds_of_text(text)), self._spans)
 
     def words(self, text: str) -> list[str]:
         """Return all words and parts as they are written."""
@@ -145,6 +167,18 @@ class WordsWithParts(WordTokenizer):
             start = compound.start()
             spans += [(start + first, start + last) for first, last in parts[compound[0]]]
         return spans
+
+
+def with_hyphens(kinds: str) -> str:
+    r"""Replace the dashes of codes by hyphens, over the kinds of characters; two pieces with digits are a range.
+
+    Examples
+    --------
+    >>> runs = ("AB–1200", "AB–1200–20", "5–10", "M6–M8", "north–south", "978–3–16")
+    >>> [with_hyphens(run.replace("–", DASH)) for run in runs]
+    ['AB-1200', 'AB-1200-20', '5\x1e10', 'M6\x1eM8', 'north\x1esouth', '978-3-16']
+    """
+    return CODE.sub(lambda code: code[0].replace(DASH, "-"), kinds) if DASH in kinds else kinds
 
 
 def spans_beside_marks(kinds: str, spans: Callable[[str], list[tuple[int, int]]]) -> list[tuple[int, int]]:
@@ -190,7 +224,13 @@ def kinds_of_characters() -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
     points = np.arange(len(kinds))
     kinds[(kinds == ord(SMALL)) & (table.lower != points)] = ord(CAPITAL)
     invisible = "".join(re.findall(f"[{INVISIBLE}]", "".join(map(chr, range(0x10000)))))
-    for characters, kind in ((_HYPHENS, "-"), (_SPACES, " "), ("’", "'"), (invisible, SKIPPED)):
+    for characters, kind in (
+        (_HYPHENS, "-"),
+        (DASHES, DASH),
+        (_SPACES, " "),
+        ("’", "'"),
+        (invisible, SKIPPED),
+    ):
         kinds[list(map(ord, characters))] = ord(kind)
     for char in f"{ascii_letters}{digits}-_/.'&, ":
         kinds[ord(char)] = ord(char)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
 from termwise.cli.main import run
+from termwise.text.language_compounds import _parts_of
 
 SHOP = [
     {"id": "1", "title": "Rote Winterjacke", "lang": "de"},
@@ -55,6 +57,27 @@ def test_index_search_change(capsys, place):
         "by-attribute:lang: de german-codes, en english-parts, it italian-parts, other documents english-parts, "
         "34 more without documents\n"
     ) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "analyzer", [["--analyzer-by", "lang:de=german-parts"], ["--analyzer", "german-parts"]]
+)
+def test_an_index_says_that_it_needs_simplemma(capsys, monkeypatch, analyzer):
+    pytest.importorskip("simplemma")
+    assert run(["index", "shop.jsonl", *analyzer, "--model", "bm25", "--out", "i"]) == 0
+    assert run(["inspect", "i"]) == 0
+    assert "needs              the package simplemma, also in searches\n" in capsys.readouterr().out
+    monkeypatch.setitem(sys.modules, "simplemma", None)
+    _parts_of.cache_clear()
+    assert run(["search", "i", "Jacke"]) == 0  # too short for a compound
+    assert run(["search", "i", "Winterhandschuhe"]) == 4
+    error = capsys.readouterr().err
+    assert "the analyzer german-parts needs the package simplemma, which is not installed" in error
+    assert "pip install 'termwise[simplemma]'" in error
+    by_lang = ["--analyzer-by", "lang:de=german-codes"]
+    assert run(["index", "shop.jsonl", *by_lang, "--model", "bm25", "--out", "j"]) == 0
+    assert run(["inspect", "j"]) == 0
+    assert "simplemma" not in capsys.readouterr().out
 
 
 def test_wrong_options(capsys):

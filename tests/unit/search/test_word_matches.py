@@ -432,3 +432,23 @@ def test_a_query_of_codes_matches_them_as_a_whole_or_in_all_parts(tmp_path: Path
         assert made.search(Search("AB-1299/X")).reasons() == ["not in the index: AB-1299/X"]
         assert "other" in found("AB-1200/X", weights={"ab": 1.0})
         assert made.rank("AB-1299/X").doc_ids == ()
+
+
+@pytest.mark.parametrize("model", ["bm25", "instant"])
+def test_codes_with_dashes(tmp_path: Path, model: str) -> None:
+    texts = {
+        "dash": "Filter AB–1200/X",
+        "hyphen": "filter AB-1200/X",
+        "range": "screws of 5–10 mm",
+        "minus": "AB − 12",
+    }
+    shop = build_index(
+        [Document(*each) for each in texts.items()], tmp_path / "shop", model=model, store_text=True
+    )
+    for query in ("AB-1200/X", "ab–1200/x", "AB−1200/X", "ab1200x"):
+        results = shop.search(Search(query, match="all"))
+        assert (set(results.ranking.doc_ids), results.count()) == ({"dash", "hyphen"}, 2)
+        assert shop.search(Search("filter", must=[query])).count() == 2
+    for query in ("10 mm", "5 10mm"):
+        results = shop.search(Search(query, match="all"))
+        assert (results.ranking.doc_ids[0], results.count()) == ("range", 1)

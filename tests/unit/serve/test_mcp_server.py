@@ -213,7 +213,9 @@ def test_several_indexes_are_named(shop: Path, tmp_path: Path) -> None:
         found = await client.call_tool("search", {"index": "books", "query": "tea"})
         assert "excerpt" not in found.structured_content["hits"][0]  # this index keeps no texts
         similar = await client.call_tool("similar", {"index": "books", "text": "a tea book"})
-        assert [set(hit) for hit in similar.structured_content["hits"]] == [{"rank", "doc_id", "score", "attributes"}]
+        assert [set(hit) for hit in similar.structured_content["hits"]] == [
+            {"rank", "doc_id", "score", "attributes"}
+        ]
         return await client.call_tool("search", {"query": "tea"})
 
     without = _in_memory([str(shop), str(tmp_path / "books.tw")], use)

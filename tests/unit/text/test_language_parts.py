@@ -15,127 +15,127 @@ GOLDEN = {
     "catalan-parts": (
         "Les col·leccions d'àudio AK-2184/Z",
         "collec aud ak2184z ak 2184 z",
-        "9c76a3c28b6f3d52ce5a5e777a8973c165c6d09e17da51bc23ec241694a4174c",
+        "30e9156179535aa6fd211baa1ac49c51ab7b4b29c4bd4536b3bdd94e815c369a",
     ),
     "french-parts": (
         "Les crèmes brûlées d'été et L'Oréal AK-2184/Z",
         "crem brul ete loreal oreal ak2184z ak 2184 z",
-        "85312072fb933b3f1a1cb2e125733f60411718a4b9addae3b29ce5c15dee3d32",
+        "d6db5f6fee632d657e098ae93c9ff551ba21fe8f926073736f8acc1f5b219c7b",
     ),
     "italian-parts": (
         "Le qualità dell'acqua AK-2184/Z",
         "qualit acqua ak2184z ak 2184 z",
-        "5e2290b8ac0a1fc177395ec88b20892352c17e847cecd325e2b1cb843d89b960",
+        "48794ed6a3abf649490b6669968cd523287c39c973f0d2bdac014097932db7dc",
     ),
     "turkish-parts": (
         "İstanbul'un KIRMIZI çantaları AK-2184/Z",
         "istanbul kirmiz canta ak2184z ak 2184 z",
-        "2d00dc45974b20bd6f78c9a8249112da7716db9ad398183d018b8101372c072c",
+        "970730fa956673bfecd1d9385ca239193461ec477ed61959fffd3b25ad77ac7d",
     ),
     "basque-parts": (
         "Liburu berriak AK-2184/Z",
         "liburu berri ak2184z ak 2184 z",
-        "0e51a2c81cc67b22eec9a61f655be0bc472f2c9ad094787d39ef871c2aa3d60d",
+        "211d52dbe55354f907ad483318d6f1bef8e59266e45d9ba408d0c08cac1b2699",
     ),
     "czech-parts": (
         "Červené knihy a kávové hrnečky AK-2184/Z",
         "cervn knih kav hrneck ak2184z ak 2184",
-        "6acee42c38e6a0aeb4d8bc83127dbfaa89c03f732c7a28c764babcd4fcc9feec",
+        "7d0c68687688dc3e90f86228f1bd96c698740726df06d6dcc2c07ab1963d1fb7",
     ),
     "esperanto-parts": (
         "Ruĝaj ĉevaloj AK-2184/Z",
         "rug ceval ak2184z ak 2184 z",
-        "fa57544ae5251719d854bd339faa84acc363a18ae34bc6a53cb409bd3a36b0eb",
+        "345e699798d895d3a8de3c3f3915651e4d8f210adaf656253c9c8347b4aa4190",
     ),
     "estonian-parts": (
         "Punased jõulukingad AK-2184/Z",
         "punase jõulukinga ak2184z ak 2184",
-        "a5664a0576945f3dd5eb8e68db6be803b1ff1c04c5e6e27cb154b3395797439d",
+        "a7daf3598f28ac9e47d1210d5932945c514c54ac851cca1d08a21aa6a4697c0c",
     ),
     "finnish-parts": (
         "Punaiset pöydät AK-2184/Z",
         "punais pöydä ak2184z ak 2184 z",
-        "f4151b1f61f8529caa8af756d54ef4027ecaf93207a1b93a430774bc0d46b615",
+        "3058ed0c77359cdccabdfaf38030b2bfc01b84a9c75df86cf0df6cd1889ac81d",
     ),
     "greek-parts": (
         "Τα κόκκινα βιβλία AK-2184/Z",
         "κοκκιν βιβλ ak2184z ak 2184 z",
-        "7b7edfb703329536190ed7af70a1945be3e65c66c9e15106773826c15bc71f34",
+        "ea0f9f24f36816a13b6714f91ac680e99e20d8d6d8255c70b2ca36152145ce33",
     ),
     "hungarian-parts": (
         "A piros könyvek AK-2184/Z",
         "piros konyv ak2184z ak 2184 z",
-        "f6a03993edde426346b696643c666a24ae2b40ad6009629c61ffbef24fb4c475",
+        "b45f16d2852d55503fc09421499a11c7339d10c93d31ae2f4f72fbd2a131c5d0",
     ),
     "indonesian-parts": (
         "Buku-buku merah AK-2184/Z",
         "bukubu buku buku merah ak2184z ak 2184 z",
-        "319659a33e476d7a31c9cc0bee459dc5f505eb7e1b8b4be16e3f1adffc537051",
+        "95961671b89b1ae5ca4ace197813d20a655172d955b2ef11d72721fcc1e83518",
     ),
     "lithuanian-parts": (
         "Raudonos žieminės striukės AK-2184/Z",
         "raudon ziemin striuk ak2184z ak 2184 z",
-        "d06e256f22564cca5a700557c2527ec425d81559bf0dfa215a6d68ec0091e4b4",
+        "e8a737168b6d0ae39b5e9ac420781bfdc44d2a6be598538dd06680c6859df46f",
     ),
     "polish-parts": (
         "Czerwone książki AK-2184/Z",
         "czerwon ksiazk ak2184z ak 2184",
-        "4a2669d173e32c61b19dfbc34d1f6c62f908d1414f4f215e0313658d6114c1a3",
+        "acb746511de5c96978c45b85e7d065fbb104e6d9f751d8c2da0b86171552db9a",
     ),
     "portuguese-parts": (
         "As canções e os cafés AK-2184/Z",
         "canca cafe ak2184z ak 2184 z",
-        "5e4729477597b31b671089e78bed8c540e5d37551e6911963e4cb56bc74a3775",
+        "170819b2ae0cb18e918a98cf1be5fc843bd56eda613adfacc39a01b05661c358",
     ),
     "romanian-parts": (
         "Cărţile roşii AK-2184/Z",
         "cart ros ak2184z ak 2184 z",
-        "2b0e05e7a08e50fbc2e87db5a6c8146fa76bb3dbb9477ea2ec299ff54f013c83",
+        "772f7957fc4b6e71c8a23043c0865263a3dd33d25193ff0e951dfb92036f6af0",
     ),
     "russian-parts": (
         "Зимние куртки и ёлки AK-2184/Z",
         "зимн куртк елк ak2184z ak 2184 z",
-        "457fb94bafcfd7603cc2001c1de0722cd8b64419ae652f9d8371a941c6ead7fe",
+        "98088c83c4646b3aef04d7b2aace205428bbef4a258dd221bdf79f787e394858",
     ),
     "serbian-parts": (
         "Црвене књиге i čaše AK-2184/Z",
         "crven knjig cas ak2184z ak 2184 z",
-        "31ab3168868d65c1cd20a2b0f45d58dffd585e444b8fff8837572ad0ee0e4da4",
+        "fe773afefa7014283764159dd04b49b4f0e48238abdbab2f6a4bb261f04558b9",
     ),
     "sesotho-parts": (
         "Dibuka tse ntjha AK-2184/Z",
         "dibuk tse ntjha ak2184z ak 2184 z",
-        "d1582bdb919c3de3ce1e6c4597e5ea8e0460c45ad50962b0d7517403854ad167",
+        "aa57dbb382cfb71dba4ba9dbe24def011ad0645637a0edd6cf1ddbef4ea2a65a",
     ),
     "spanish-parts": (
         "Los niños y las canciones AK-2184/Z",
         "niñ cancion ak2184z ak 2184 z",
-        "b411694ce6b2351e92761bc3abacc94888b449590654cf2bfc8cf61391a8c3d7",
+        "921f3792d6e882fd45f6c79bce9d1562f556943235b29d9cdffc573a470ef178",
     ),
     "german-codes": (
         "Rote Winterjacken für Café-Gäste AK-2184/Z",
         "rot winterjack cafegast caf gast ak2184z ak 2184 z",
-        "92ace622af76388129d48bfd3276f9cc0c51456f7462e52c4b40bf34aa218391",
+        "9703f4d9040c915b05a808ef49632ae085e257876f922aa313f844fc99aa2a05",
     ),
     "dutch-codes": (
         "Rode winterjassen, crème AK-2184/Z",
         "rod winterjass crem ak2184z ak 2184 z",
-        "e090cdfcddbad3f5e7cc19f3e5dfd9f495d9a8d55be30d17a22208ce6a0a6a11",
+        "c0e80b8947d416c720c32ef424df328868ff6ade65931ecd439dcac2831ed757",
     ),
     "swedish-codes": (
         "Röda vinterjackor, idé AK-2184/Z",
         "röd vinterjack ide ak2184z ak 2184 z",
-        "9897188582f479545093d51aaef4a78f58a62b4ede9a862e827479d117879ddc",
+        "43be1e6ae612f6ab62a2221b4310f5f549de646ba5a0605bac6af350b9dc0413",
     ),
     "norwegian-codes": (
         "Røde vinterjakker, idé AK-2184/Z",
         "rød vinterjakk ide ak2184z ak 2184 z",
-        "eaa1dbb0c9cb5260cb08182c219e14887e679c56d3622a6eec7c18726dc1609c",
+        "4c20618023233ae8018fc3da5d4c126b36535664e9a11924108c3f37cb30fd8f",
     ),
     "danish-codes": (
         "Røde vinterjakker, idé AK-2184/Z",
         "rød vinterjak ide ak2184z ak 2184 z",
-        "521d5549be1d6030722aecf2d54532c70c822ad596f8040fd5e54246b0de97d1",
+        "790e1e6c0f702fc58cb890b76e0ace8cb5aec6904834ccb554f02d5ba220aad7",
     ),
 }
 
@@ -162,6 +162,33 @@ def test_stop_words_without_accents(name: str, text: str, tokens: str) -> None:
     assert make_analyzer(name).tokens(text) == tokens.split()
 
 
+@pytest.mark.parametrize("name", ["german-codes", "german-parts"])
+def test_german_plurals_with_s(name: str) -> None:
+    analyzer = make_analyzer(name)
+    for one in (
+        "Sofa",
+        "Auto",
+        "Büro",
+        "Kamera",
+        "Handy",
+        "Hotel",
+        "Laptop",
+        "Pulli",
+        "Taxi",
+        "Menü",
+        "Akku",
+        "Kilo",
+    ):
+        assert analyzer.tokens(f"{one}s") == analyzer.tokens(one)
+    for word, other in (
+        *(("Glas", "Gläser"), ("Gras", "Gräser"), ("nervös", "nervöse"), ("kurios", "kuriose")),
+        *(("Schnaps", "Schnapse"), ("Haus", "Häuser"), ("kabellos", "kabellose")),
+    ):
+        assert set(analyzer.tokens(word)) & set(analyzer.tokens(other))
+    assert not set(analyzer.tokens("Pumps")) & set(analyzer.tokens("Pumpe"))
+    assert analyzer.tokens("AB12os")[0] == "ab12os"
+
+
 def test_every_analyzer_with_parts_has_its_tokens() -> None:
     assert list(GOLDEN) == [
         *(f"{language}-parts" for language in LANGUAGE_PARTS),
@@ -177,6 +204,7 @@ def _meet(name: str, one: str, other: str) -> bool:
 @pytest.mark.parametrize("name", GOLDEN)
 def test_codes_units_and_foreign_accents(name: str) -> None:
     assert _meet(name, "AK-2184/Z", "ak2184z")
+    assert _meet(name, "AK–2184/Z", "AK-2184/Z")
     assert _meet(name, "10 mm", "10mm")
     assert _meet(name, "T-shirt", "tshirt")
     assert _meet(name, "crème brûlée", "creme brulee")

@@ -31,6 +31,9 @@ PIECES = [
         "3,5",
         ",",
         "wi-fi",
+        "AB–1200",
+        "5–10 mm",
+        "–",
     ),
     *(
         "L’Oréal",
@@ -99,7 +102,12 @@ TEXTS = st.text(st.characters(exclude_categories=("Cs",))) | st.lists(st.sampled
         ("cre\u0300me E\u0301COLE co\u00adop", ["cre\u0300me", "E\u0301COLE", "co\u00adop"]),
         ("größeÄndern НовыйФайл", ["größeÄndern", "größe", "Ändern", "НовыйФайл", "Новый", "Файл"]),
         ("漢字 漢 字字字 हिन्दी m²", ["漢字", "漢", "字字字", "हिन्दी", "m²", "m", "²"]),
-        ("\u0301 \x1f ☃", []),
+        ("\u0301 \x1f \x1e ☃", []),
+        ("AB–1200/X AB—1200–20", ["AB–1200/X", "AB", "1200", "X", "AB—1200–20", "AB", "1200", "20"]),
+        ("978–3–16 DIN–A4", ["978–3–16", "978", "3", "16", "DIN–A4", "DIN", "A", "4"]),
+        ("5–10 mm 1990–2000 −5 °C", ["5", "10 mm", "10", "mm", "1990", "2000", "5", "C"]),
+        ("5mm–10mm M6–M8", ["5mm", "5", "mm", "10mm", "10", "mm", "M6", "M", "6", "M8", "M", "8"]),
+        ("north–south AB –1200 –", ["north", "south", "AB", "1200"]),
     ],
 )
 def test_words(text: str, words: list[str]) -> None:
@@ -150,6 +158,15 @@ def test_forms_match_each_other(forms: tuple[str, ...]) -> None:
 )
 def test_others_do_not(text: str, other: str) -> None:
     assert set(ANALYZER.tokens(text)).isdisjoint(ANALYZER.tokens(other))
+
+
+@pytest.mark.parametrize("dash", "‐‑‒–—―−")
+def test_a_dash_in_a_code_is_a_hyphen(dash: str) -> None:
+    for code in ("AB-1200", "AB-1200/X", "1200-AB", "AB-1200-20", "978-3-16-148410-0", "AB-12.5"):
+        assert ANALYZER.tokens(code.replace("-", dash)) == ANALYZER.tokens(code)
+    if dash not in "‐‑":
+        for text in ("5-10 mm", "1990-2000", "M6-M8", "5mm-10mm", "2.5-3.5 kg", "north-south"):
+            assert ANALYZER.tokens(text.replace("-", dash)) == ANALYZER.tokens(text.replace("-", f" {dash} "))
 
 
 def test_a_decimal_comma_is_a_point() -> None:

@@ -166,8 +166,9 @@ function codeWords(chars, classes, { word, part }) {
 }
 
 /** Words, and compounds of at most 64 characters, each followed by its parts. */
-function wordsWithParts(chars, classes, { word, part }) {
-  return besideMarks(classes, word, part, (parts, size) => parts.length > 1 && size <= 64);
+function wordsWithParts(chars, classes, { word, part, code }) {
+  classes = classes.replace(code, (run) => run.replace(/\x1e/g, "-"));
+  return besideMarks(classes, word, part, (parts, size) => parts[1] && size <= 64);
 }
 
 /** Words for which `isWord` of their parts and size is true, each followed by its parts, without marks inside words. */

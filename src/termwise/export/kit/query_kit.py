@@ -497,10 +497,11 @@ def _words_with_parts(text: str, classes: str, patterns: Patterns) -> Spans:
     def is_word(whole: tuple[int, int], parts: Spans) -> bool:
         return len(parts) > 1 and whole[1] - whole[0] <= _LONGEST_COMPOUND
 
-    return _beside_marks(classes, patterns, is_word)
+    with_hyphens = patterns["code"].sub(lambda code: code[0].replace(_DASH, "-"), classes)
+    return _beside_marks(with_hyphens, patterns, is_word)
 
 
-_NOT_SEEN, _MARK = "\x7f", "\x1f"
+_NOT_SEEN, _MARK, _DASH = "\x7f", "\x1f", "\x1e"
 _MARKS = re.compile(f"(?:{_NOT_SEEN}*{_MARK})*")
 _LONGEST_COMPOUND = 64
 
