@@ -15,13 +15,24 @@ from termwise.records import AttributeValue
 from termwise.storage.manifest_json import Misfit
 from termwise.validation import is_finite_number
 
-FieldType = Literal["boolean", "integer", "float", "date", "keyword", "keywords"]
-"""Type of an attribute. The order is that of preference: a value that fits several types has the first of them."""
+FieldType = Literal[
+    "boolean", "integer", "float", "date", "keyword", "keywords", "keyword folded", "keywords folded"
+]
+"""Type of an attribute. The order is that of preference: a value that fits several types has the first of them.
+
+Values of the last two that differ only in case, spaces and dashes are one value; a schema names these types.
+"""
 
 FIELD_TYPES: tuple[FieldType, ...] = get_args(FieldType)
 
-TEXT_TYPES: tuple[FieldType, ...] = ("keyword", "keywords")
+TEXT_TYPES: tuple[FieldType, ...] = ("keyword", "keywords", "keyword folded", "keywords folded")
 """Types whose values are strings."""
+
+LIST_TYPES: tuple[FieldType, ...] = ("keywords", "keywords folded")
+"""Types whose values are lists of strings."""
+
+FOLDED_TYPES: tuple[FieldType, ...] = ("keyword folded", "keywords folded")
+"""Types whose values are equal if their `folded_keyword` is."""
 
 MARKERS = frozenset(("", "-", "n/a", "null"))
 """Texts, in lower case, that stand for a missing value among numbers, dates, or true and false."""
@@ -33,6 +44,8 @@ EXPECTED: dict[FieldType, str] = {
     "date": "a date such as 2024-01-31 or 2024-01-31T18:30:00+01:00",
     "keyword": "a string",
     "keywords": "a string or a list of strings",
+    "keyword folded": "a string",
+    "keywords folded": "a string or a list of strings",
 }
 """Description of the values of each type, for errors."""
 
@@ -48,6 +61,7 @@ _WHOLE_FLOAT = re.compile(r"(?<=[0-9])\.0+$")
 """Fraction of a whole number that a program has written as a float, such as a table whose column has gaps."""
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_HYPHENS = dict.fromkeys((*range(0x2010, 0x2016), 0x2212), "-")
 _UNSEEN = dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF))
 _BOOLEANS = {"true": True, "false": False}
 
@@ -87,6 +101,28 @@ def keyword(text: str) -> str:
     if text.isascii():
         return str.__str__(text)
     return unicodedata.normalize("NFC", text.translate(_UNSEEN))
+
+
+def folded_keyword(text: str) -> str:
+    """Return what equal values of the `FOLDED_TYPES` have in common: no case, single spaces, hyphens for dashes.
+
+    Examples
+    --------
+    >>> folded_keyword("BOSCH "), folded_keyword("Bosch  Siemens"), folded_keyword("AB–1200")
+    ('bosch', 'bosch siemens', 'ab-1200')
+    """
+    return " ".join(keyword(text).casefold().translate(_HYPHENS).split())
+
+
+def plain_type(kind: FieldType) -> FieldType:
+    """Return the type of the same values without folding.
+
+    Examples
+    --------
+    >>> plain_type("keywords folded"), plain_type("float")
+    ('keywords', 'float')
+    """
+    return TEXT_TYPES[FOLDED_TYPES.index(kind)] if kind in FOLDED_TYPES else kind
 
 
 def possible_types(value: AttributeValue, *, untyped: bool = False) -> tuple[FieldType, ...]:
@@ -165,6 +201,13 @@ def stored_value(kind: FieldType, value: AttributeValue) -> Stored:
     >>> stored_value("float", "9.50")
     9.5
     """
+    if kind in FOLDED_TYPES:
+        plain = stored_value(plain_type(kind), value)
+        if isinstance(plain, str):
+            return " ".join(plain.split())
+        assert isinstance(plain, tuple), "a list"
+        of_values = {folded_keyword(each): " ".join(each.split()) for each in reversed(plain)}
+        return tuple(reversed(of_values.values()))
     if kind == "keyword" and isinstance(value, str):
         return keyword(value)
     if kind == "keywords":

@@ -7,15 +7,17 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from termwise.attributes.field_types import (
     EXPECTED,
     FIELD_TYPES,
+    FOLDED_TYPES,
     TEXT_TYPES,
     FieldType,
     Stored,
     attribute_value,
+    folded_keyword,
     is_marker,
     is_missing,
     possible_types,
@@ -64,6 +66,8 @@ _NOUNS: dict[FieldType, str] = {
     "date": "a date",
     "keyword": "text",
     "keywords": "a list",
+    "keyword folded": "text",
+    "keywords folded": "a list",
 }
 """What a value is called, by the last type that it can have."""
 
@@ -75,6 +79,7 @@ class Schema(Mapping[str, FieldType]):
     ----------
     types : mapping of str to FieldType, optional
         ``"keyword"``, ``"keywords"`` (a list), ``"integer"``, ``"float"``, ``"boolean"`` or ``"date"`` for each field.
+        Values of a ``"keyword folded"`` or ``"keywords folded"`` that differ only in case, spaces and dashes are one.
     texts : sequence of str or mapping of str to int, optional
         Fields of the texts of an index, with their weights if they have any. Errors about unknown attributes name the
         way to make one of them an attribute, too.
@@ -261,6 +266,20 @@ class Schema(Mapping[str, FieldType]):
             origin=attributes.origin if isinstance(attributes, Attributes) else None,
             untyped=others and isinstance(attributes, Attributes) and attributes.untyped,
         )
+
+    def same(self, values: Mapping[str, AttributeValue], attributes: Mapping[str, AttributeValue]) -> bool:
+        """Return whether the attributes of a document are those of an index, `values`, apart from spelling."""
+        return self._folded(values) == self._folded(self.convert(attributes) if self else attributes)
+
+    def _folded(self, values: Mapping[str, AttributeValue]) -> dict[str, object]:
+        return {
+            name: value
+            if self.get(name) not in FOLDED_TYPES
+            else folded_keyword(value)
+            if isinstance(value, str)
+            else tuple(map(folded_keyword, cast("tuple[str, ...]", value)))
+            for name, value in values.items()
+        }
 
     def stored(self, attributes: Mapping[str, AttributeValue], *, record: str = "") -> dict[str, Stored]:
         """Return the values that columns hold; `record` names a record without an origin. Errors as `convert`."""

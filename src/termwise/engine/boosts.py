@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.attributes.dates import DAY, LETTERS, UNITS, iso, parse_date
-from termwise.attributes.field_types import FieldType
+from termwise.attributes.field_types import TEXT_TYPES, FieldType
 from termwise.attributes.schema import Schema
 from termwise.budget import spend
 from termwise.engine.allowed_documents import allowed_documents
@@ -61,7 +61,7 @@ _TYPES: dict[str, tuple[FieldType, ...]] = {
     "saturation": ("integer", "float"),
     "half_life": ("date",),
     "near": ("integer", "float"),
-    "values": ("keyword", "keywords", "boolean", "integer", "float"),
+    "values": (*TEXT_TYPES, "boolean", "integer", "float"),
 }
 """Types of the attributes that each shape is computed from; a filter has those of its conditions."""
 
@@ -209,7 +209,7 @@ class Boost:
         types, kind = _TYPES[self.shape], schema[self.attribute]
         if self.values is not None:
             first = self.values[0]
-            types = ("keyword", "keywords") if isinstance(first, str) else ("integer", "float")
+            types = TEXT_TYPES if isinstance(first, str) else ("integer", "float")
             types = ("boolean",) if isinstance(first, bool) else types
         if kind not in types:
             raise ParameterError(
@@ -341,8 +341,7 @@ def _has_value(
         found[np.isin(column.values[rows].astype(np.float64), [float(value) for value in values])] = 1
         found[~column.present(rows)] = 0  # a missing value is stored as 0
     elif isinstance(column, KeywordColumn | KeywordsColumn):
-        codes = column.strings.find_many([str(value) for value in values])
-        codes = codes[codes >= 0]
+        codes = columns.string_numbers(name, map(str, values))
         if isinstance(column, KeywordColumn):
             found[np.isin(column.codes[rows], codes + 1)] = 1
         else:

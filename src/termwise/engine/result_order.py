@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.attributes import Schema
-from termwise.attributes.field_types import EXPECTED, FieldType
+from termwise.attributes.field_types import EXPECTED, LIST_TYPES, FieldType
 from termwise.budget import spend
 from termwise.display.safe_text import shown
 from termwise.engine.retrieval import RankedOrdinals
@@ -254,7 +254,7 @@ def _sort_key(given: str, schema: Schema) -> tuple[str, bool]:
 
 def _check_single(field: str, schema: Schema) -> None:
     schema.check_name(field)
-    if schema[field] == "keywords":
+    if schema[field] in LIST_TYPES:
         raise ParameterError(
             "results are sorted and collapsed by attributes with one value, and this one is a list",
             facts=[("attribute", field), ("type", schema[field])],

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.attributes import Schema
+from termwise.attributes.field_types import plain_type
 from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
@@ -169,7 +170,8 @@ class ExportSource:
     def __init__(self, searcher: Searcher, *, scales: Mapping[str, float] | None = None) -> None:
         self.searcher = searcher
         self.parts = _parts(searcher, scales or {})
-        self.schema: Schema = searcher.backend.attribute_index.schema
+        schema = searcher.backend.attribute_index.schema
+        self.schema = Schema({name: plain_type(kind) for name, kind in schema.items()})
 
     @property
     def path(self) -> Path:

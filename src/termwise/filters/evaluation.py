@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from termwise.attributes.field_types import keyword
+from termwise.attributes.field_types import folded_keyword, keyword
 from termwise.attributes.schema import Schema
 from termwise.budget import spend
 from termwise.display.safe_text import shown
@@ -23,6 +23,7 @@ from termwise.index.attribute_columns import (
     AttributeColumns,
     BooleanColumn,
     KeywordColumn,
+    KeywordsColumn,
     NumberColumn,
 )
 from termwise.index.string_table import StringTable
@@ -126,13 +127,13 @@ def _matches(condition: Condition, columns: AttributeColumns | None, first: int,
         for value in set(condition.operands):
             found |= column.values[first:last] == int(value)
     elif isinstance(column, KeywordColumn):
-        found = _has_code(condition, column.strings, column.codes[first:last], 1)
+        found = _has_code(condition, columns, column, column.codes[first:last], 1)
     else:
         starts = column.starts[first : last + 1].astype(np.int64)
         begin, end = int(starts[0]), int(starts[-1])
         if not 0 <= begin <= end <= len(column.codes) or (starts[1:] < starts[:-1]).any():
             raise columns.damaged(condition.field, "starts", "starts in order", "another order")
-        hits = _has_code(condition, column.strings, column.codes[begin:end], 0)
+        hits = _has_code(condition, columns, column, column.codes[begin:end], 0)
         positions = np.flatnonzero(hits)
         if len(positions) < MANY * (last - first):
             found = np.zeros(last - first, dtype=np.bool_)
@@ -157,9 +158,15 @@ def _in_intervals(values: npt.NDArray[Any], bounds: list[tuple[float, float]]) -
     return cast(Mask, found)
 
 
-def _ignoring_case(symbol: str, strings: StringTable, value: str) -> npt.NDArray[np.int64]:
-    """Return the numbers of the strings that fit a value in lower case, as `str.casefold` returns it."""
+def _ignoring_case(
+    symbol: str, strings: StringTable, value: str, folded: Mapping[str, int] | None
+) -> npt.NDArray[np.int64]:
+    """Return the numbers of the strings that fit a value without regard to case.
+
+    `folded` are the numbers of the strings by `folded_keyword`, in a field that folds its values.
+    """
     spend(len(strings))
+    value = keyword(value).casefold() if folded is None else folded_keyword(value)
     tests: dict[str, Callable[[str], object]] = {
         "equals ignoring case": value.__eq__,
         "starts with ignoring case": lambda each: each.startswith(value),
@@ -167,8 +174,12 @@ def _ignoring_case(symbol: str, strings: StringTable, value: str) -> npt.NDArray
         "matches ignoring case": _pattern(value).fullmatch,
     }
     fits = tests[symbol]
-    found = [number for number in range(len(strings)) if fits(strings.get(number).casefold())]
-    return np.array(found, dtype=np.int64)
+    each_string = (
+        ((strings.get(number).casefold(), number) for number in range(len(strings)))
+        if folded is None
+        else folded.items()
+    )
+    return np.array([number for string, number in each_string if fits(string)], dtype=np.int64)
 
 
 _SIGNS = re.compile(r"\\.|.", re.DOTALL)
@@ -203,20 +214,28 @@ def _matching(strings: StringTable, value: str) -> npt.NDArray[np.int64]:
     return numbers[np.array(found, dtype=np.bool_)]
 
 
-def _has_code(condition: Condition, strings: StringTable, codes: npt.NDArray[np.uint32], least: int) -> Mask:
+def _has_code(
+    condition: Condition,
+    columns: AttributeColumns,
+    column: KeywordColumn | KeywordsColumn,
+    codes: npt.NDArray[np.uint32],
+    least: int,
+) -> Mask:
     """Return which codes stand for strings that match, or are excluded; `least` is the code of the first string."""
-    values = cast(tuple[str, ...], condition.operands)
-    if condition.symbol in ("=", "!=", "in", "not in", "contains", "matches", *IGNORING_CASE):
-        if condition.symbol in IGNORING_CASE:
-            wanted = _ignoring_case(condition.symbol, strings, keyword(values[0]).casefold())
-        elif condition.symbol == "contains":
+    values, strings = cast(tuple[str, ...], condition.operands), column.strings
+    folded, symbol = columns.folded(condition.field), condition.symbol
+    if folded is not None and symbol in ("starts with", "contains", "matches"):
+        symbol = f"{symbol} ignoring case"
+    if symbol in ("=", "!=", "in", "not in", "contains", "matches", *IGNORING_CASE):
+        if symbol in IGNORING_CASE:
+            wanted = _ignoring_case(symbol, strings, values[0], folded)
+        elif symbol == "contains":
             wanted = strings.containing(keyword(values[0]))
-        elif condition.symbol == "matches":
+        elif symbol == "matches":
             wanted = _matching(strings, keyword(values[0]))
         else:
-            # as given, too: in an index of an earlier version, strings are as they were written
-            wanted = np.unique(strings.find_many(list(dict.fromkeys((*map(keyword, values), *values)))))
-        wanted = wanted[wanted >= 0] + least
+            wanted = columns.string_numbers(condition.field, values)
+        wanted = wanted + least
         if len(wanted) <= FEW:
             found = np.zeros(len(codes), dtype=np.bool_)
             for code in wanted.tolist():

@@ -6,7 +6,7 @@ import math
 import sys
 
 from termwise.attributes.dates import EARLIEST, LATEST, parse_date, relative_date
-from termwise.attributes.field_types import EXPECTED, INTEGERS, FieldType
+from termwise.attributes.field_types import EXPECTED, INTEGERS, LIST_TYPES, TEXT_TYPES, FieldType
 from termwise.attributes.schema import Schema
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError
@@ -64,7 +64,7 @@ def check_condition(condition: Condition, schema: Schema) -> None:
     kind = schema.get(condition.field)
     if kind is None:
         raise schema.unknown(condition.field)
-    if condition.symbol in PART_TESTS and kind not in ("keyword", "keywords"):
+    if condition.symbol in PART_TESTS and kind not in TEXT_TYPES:
         raise ParameterError(
             "only strings have a beginning, and parts",
             facts=[("field", condition.field), ("type", kind), ("filter", str(condition))],
@@ -171,7 +171,7 @@ def _span(condition: Condition, kind: FieldType, value: Value) -> _Span:
 
 
 def _mismatch(condition: Condition, kind: FieldType, value: Value) -> ParameterError:
-    expected = EXPECTED["keyword" if kind == "keywords" else kind]
+    expected = EXPECTED["keyword" if kind in LIST_TYPES else kind]
     word = YES_AND_NO.get(value.lower()) if kind == "boolean" and isinstance(value, str) else None
     return ParameterError(
         "a filter compares a field with a value of another type",

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.attributes.dates import EARLIEST, LATEST
-from termwise.attributes.field_types import FIELD_TYPES, FieldType, attribute_value
+from termwise.attributes.field_types import (
+    FIELD_TYPES,
+    FOLDED_TYPES,
+    FieldType,
+    attribute_value,
+    folded_keyword,
+    keyword,
+    plain_type,
+)
 from termwise.attributes.schema import MOST_FIELDS, Schema
 from termwise.errors import CorruptIndexError
 from termwise.fast_dataclass import dataclass
@@ -27,6 +35,8 @@ COLUMN_SECTIONS: dict[FieldType, int] = {
     "date": 2,
     "keyword": 1 + STRING_SECTIONS,
     "keywords": 2 + STRING_SECTIONS,
+    "keyword folded": 1 + STRING_SECTIONS,
+    "keywords folded": 2 + STRING_SECTIONS,
 }
 """Number of file sections that a column takes, by the type of its attribute."""
 
@@ -159,6 +169,7 @@ class AttributeColumns:
         count = STRING_SECTIONS + 1 + sum(COLUMN_SECTIONS[kind] for kind in self.schema.values())
         if len(container.section_bytes()) != count:
             raise corrupt(self.path, None, f"{count} sections", len(container.section_bytes()))
+        self._folded: dict[str, dict[str, int]] = {}
         self._numbers = {name: number for number, name in enumerate(names)}
         self._columns = {
             name: self._column(str(number), kind) for number, (name, kind) in enumerate(self.schema.items())
@@ -168,7 +179,7 @@ class AttributeColumns:
         return self.rows
 
     def _column(self, prefix: str, kind: FieldType) -> Column:
-        array, rows = self._container.array, self.rows
+        array, rows, kind = self._container.array, self.rows, plain_type(kind)
         if kind == "boolean":
             return BooleanColumn(array(f"{prefix}.values", np.uint8, rows))
         if kind == "keyword":
@@ -192,6 +203,37 @@ class AttributeColumns:
     def column(self, name: str) -> Column | None:
         """Return the column of a field, or None if no document of the segment has it."""
         return self._columns.get(name)
+
+    def folded(self, name: str) -> Mapping[str, int] | None:
+        """Return the numbers of the strings of a field by `folded_keyword`; None if its type folds none."""
+        column = self._columns.get(name)
+        if not isinstance(column, KeywordColumn | KeywordsColumn) or self.schema[name] not in FOLDED_TYPES:
+            return None
+        if name not in self._folded:
+            strings = column.strings.get_many(np.arange(len(column.strings)))
+            self._folded[name] = {folded_keyword(string): number for number, string in enumerate(strings)}
+        return self._folded[name]
+
+    def spellings(self) -> dict[str, dict[str, str]]:
+        """Return the strings of each field that folds its values by `folded_keyword`."""
+        return {
+            name: {folded: column.strings.get(number) for folded, number in known.items()}
+            for name, column in self._columns.items()
+            if isinstance(column, KeywordColumn | KeywordsColumn) and (known := self.folded(name)) is not None
+        }
+
+    def string_numbers(self, name: str, values: Iterable[str]) -> npt.NDArray[np.int64]:
+        """Return the numbers of the strings of a field that are equal to one of some values."""
+        column, folded = self._columns[name], self.folded(name)
+        assert isinstance(column, KeywordColumn | KeywordsColumn), "a field of strings"
+        if folded is not None:
+            found = {folded.get(folded_keyword(value), -1) for value in values}
+            numbers = np.array(sorted(found), dtype=np.int64)
+        else:
+            # as given, too: in an index of an earlier version, strings are as they were written
+            given = list(values)
+            numbers = np.unique(column.strings.find_many(dict.fromkeys((*map(keyword, given), *given))))
+        return numbers[numbers >= 0]
 
     def damaged(self, name: str, section: str, expected: str, seen: object) -> CorruptIndexError:
         """Build the error for a wrong value in a section of the column of a field."""
@@ -304,6 +346,9 @@ class AttributeColumns:
         count = len(column.strings)
         if not column.strings.is_in_order:
             raise self.damaged(name, "strings.sorted", "strings in ascending order", "another order")
+        folded = self.folded(name)
+        if folded is not None and len(folded) < count:
+            raise self.damaged(name, "strings.data", "one spelling of each value", "several")
         codes = column.codes.astype(np.int64)
         if isinstance(column, KeywordColumn):
             codes = codes[codes > 0] - 1

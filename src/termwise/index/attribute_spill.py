@@ -6,6 +6,7 @@ import heapq
 import marshal
 import struct
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 from datetime import date
@@ -17,7 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.attributes.dates import iso
-from termwise.attributes.field_types import FIELD_TYPES, FieldType, Stored
+from termwise.attributes.field_types import (
+    FIELD_TYPES,
+    FOLDED_TYPES,
+    LIST_TYPES,
+    TEXT_TYPES,
+    FieldType,
+    Stored,
+    folded_keyword,
+)
 from termwise.attributes.schema import Schema, SchemaInference
 from termwise.index.attribute_columns import COLUMN_SECTIONS, KIND, MISSING
 from termwise.index.container import ContainerWriter, IndexFile, discard, storage_errors
@@ -35,22 +44,35 @@ _BUFFERED = 1 << 16
 _PER_STRING = 120  # bytes of a string and its entry in a dictionary, without its characters
 
 
+Spellings = dict[str, dict[str, str]]
+"""Spelling of each value of an attribute by `folded_keyword`, by the name of the attribute."""
+
+
 class AttributeSpill:
     """Temporary file for the attributes of a build; 8 bytes per document are in memory.
 
     Columns are prepared beside it. Only the fields of a `Schema` are kept; with a `SchemaInference`, and by default,
     all are kept, and their types inferred. `memory` is the number of bytes of strings to hold while columns are
-    written.
+    written. `spellings` has the spellings of the values that the index has, by attribute of the `FOLDED_TYPES` and
+    `folded_keyword`; `write` adds those of other values, the most frequent ones of the documents.
     """
 
     def __init__(
-        self, path: Path, schema: Schema | SchemaInference | None = None, *, memory: int = DEFAULT_MEMORY
+        self,
+        path: Path,
+        schema: Schema | SchemaInference | None = None,
+        *,
+        memory: int = DEFAULT_MEMORY,
+        spellings: Spellings | None = None,
     ) -> None:
         self._path = path
         self._given = schema if isinstance(schema, Schema) else None
         self._inference = schema if isinstance(schema, SchemaInference) else SchemaInference()
         self._memory = memory
         self._lengths = array("Q")
+        self._spellings: Spellings = {} if spellings is None else spellings
+        self._folded = Schema({name: kind for name, kind in self.schema.items() if kind in FOLDED_TYPES})
+        self._counts = {name: Counter[str]() for name in self._folded}
         with storage_errors(path):
             self._file = path.open("w+b")
 
@@ -70,6 +92,8 @@ class AttributeSpill:
             self._inference.add(attributes, record=repr(doc_id))
             untyped = isinstance(attributes, Attributes) and attributes.untyped
             row = ({name: _plain(value) for name, value in attributes.items()}, untyped)
+        for name, value in self._folded.stored(attributes).items() if self._folded else ():
+            self._counts[name].update(_strings(value))
         data = marshal.dumps(row)
         with storage_errors(self._path):
             self._file.write(data)
@@ -78,6 +102,10 @@ class AttributeSpill:
     def write(self, path: Path, first: int, last: int) -> IndexFile:
         """Write the container with the columns of the documents ``first:last``."""
         schema = self.schema
+        for name, counts in self._counts.items():
+            known = self._spellings.setdefault(name, {})
+            for string, _ in counts.most_common():
+                known.setdefault(folded_keyword(string), string)
         with ExitStack() as resources:
             columns = {
                 name: _column(kind, resources, path.with_name(f"{path.name}.{number}"))
@@ -86,7 +114,10 @@ class AttributeSpill:
             strings = [column for column in columns.values() if isinstance(column, _Keywords)]
             for position, row in enumerate(self._rows(schema, first, last)):
                 for name, column in columns.items():
-                    column.add(row.get(name))
+                    value = row.get(name)
+                    if name in self._counts and value is not None:
+                        value = self._spelt(name, value)
+                    column.add(value)
                 if position % 64 == 0 and sum(column.held for column in strings) > self._memory:
                     for column in strings:
                         column.flush()
@@ -98,6 +129,11 @@ class AttributeSpill:
                 for number, column in enumerate(columns.values()):
                     column.write(writer, str(number))
                 return writer.finish()
+
+    def _spelt(self, name: str, value: Stored) -> Stored:
+        spellings = self._spellings[name]
+        spelt = tuple(spellings[folded_keyword(string)] for string in _strings(value))
+        return spelt[0] if isinstance(value, str) else spelt
 
     def _rows(self, schema: Schema, first: int, last: int) -> Iterator[Mapping[str, Stored]]:
         with storage_errors(self._path):
@@ -127,10 +163,15 @@ def _plain(value: AttributeValue) -> AttributeValue:
     return [str.__str__(string) for string in value]
 
 
+def _strings(value: Stored) -> tuple[str, ...]:
+    """Return the strings of a value of an attribute of strings."""
+    return (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
+
+
 def _column(kind: FieldType, resources: ExitStack, path: Path) -> _Booleans | _Numbers | _Keywords:
     """Return a column in preparation: `add` appends the value of the next row, None if it is missing."""
-    if kind == "keyword" or kind == "keywords":
-        return _Keywords(resources, path, several=kind == "keywords")
+    if kind in TEXT_TYPES:
+        return _Keywords(resources, path, several=kind in LIST_TYPES)
     if kind == "boolean":
         return _Booleans(resources, path)
     return _Numbers(resources, path, "d" if kind == "float" else "q")

@@ -16,7 +16,7 @@ from termwise.attributes import Schema
 from termwise.attributes.schema import SchemaInference
 from termwise.display.safe_text import short_digest
 from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
-from termwise.index.attribute_spill import AttributeSpill
+from termwise.index.attribute_spill import AttributeSpill, Spellings
 from termwise.index.container import ContainerWriter, IndexFile, storage_errors
 from termwise.index.document_vectors import VectorSpill
 from termwise.index.folder import FolderWriter
@@ -149,11 +149,16 @@ class DocumentSpill:
     """Documents in temporary files in a folder, from which segments are written.
 
     With `store_text`, documents have texts. A `Schema` has the attributes to keep; with a `SchemaInference`, and by
-    default, all are kept, and their types inferred.
+    default, all are kept, and their types inferred. `spellings` are those of `AttributeSpill`.
     """
 
     def __init__(
-        self, folder: Path, *, store_text: bool, schema: Schema | SchemaInference | None = None
+        self,
+        folder: Path,
+        *,
+        store_text: bool,
+        schema: Schema | SchemaInference | None = None,
+        spellings: Spellings | None = None,
     ) -> None:
         self.folder = folder
         self.identifiers = Identifiers()
@@ -161,6 +166,7 @@ class DocumentSpill:
         self.vocabulary: str | None = None
         self._zeros: Counter[int] = Counter()
         self._schema = schema
+        self._spellings = spellings
         self._attributes: AttributeSpill | None = None
         with ExitStack() as resources:
             self.rows = resources.enter_context(closing(RowSpill(folder, "rows")))
@@ -207,7 +213,8 @@ class DocumentSpill:
         if self._attributes is None:
             if not attributes or not any(attributes):
                 return
-            self._attributes = AttributeSpill(self.folder / "attributes.spill", self._schema)
+            path = self.folder / "attributes.spill"
+            self._attributes = AttributeSpill(path, self._schema, spellings=self._spellings)
             self._resources.enter_context(closing(self._attributes))
             for _ in range(before):
                 self._attributes.add("", NO_ATTRIBUTES)

@@ -26,6 +26,7 @@ from termwise.attributes import Schema
 from termwise.attributes.schema import SchemaInference
 from termwise.display.safe_text import short_digest
 from termwise.errors import IndexLockedError, ParameterError, VocabularyMismatchError, WeightError
+from termwise.index.attribute_spill import Spellings
 from termwise.index.container import Container, ContainerWriter, IndexFile
 from termwise.index.deletions import write_deletions
 from termwise.index.document_spill import DocumentSpill, DocumentWriter, final_name
@@ -527,6 +528,7 @@ class IndexUpdater(DocumentWriter, Updater):
                 zip(index.manifest.segments, (segment.live for segment in index.segments), strict=True)
             )
         ]
+        self._spellings: Spellings | None = None
         self._pending: set[str] = set()
         self._added = 0
         self._built = None
@@ -548,7 +550,16 @@ class IndexUpdater(DocumentWriter, Updater):
         return marked
 
     def _new_spill(self, schema: Schema | SchemaInference) -> DocumentSpill:
-        return DocumentSpill(self.folder, store_text=self.index.stores_text, schema=schema)
+        if self._spellings is None:
+            self._spellings = {}
+            for segment in reversed(self.index.segments):  # the first one counts
+                for name, known in (
+                    {} if segment.attributes is None else segment.attributes.spellings()
+                ).items():
+                    self._spellings.setdefault(name, {}).update(known)
+        return DocumentSpill(
+            self.folder, store_text=self.index.stores_text, schema=schema, spellings=self._spellings
+        )
 
     def _drop_spill(self) -> None:
         if self._spill is not None:

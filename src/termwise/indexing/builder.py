@@ -398,7 +398,7 @@ def _with_attribute(
 ) -> Literal["all"] | Sequence[str] | Schema | None:
     """Return the chosen attributes with the one that decides about the analyzer."""
     if isinstance(attributes, Schema):
-        if attributes.get(name) != "keyword":
+        if attributes.get(name) not in ("keyword", "keyword folded"):
             raise ParameterError(
                 "the attribute that decides about the analyzer has the type keyword",
                 facts=[("attribute", name), ("type", attributes.get(name, "not in the schema"))],

@@ -91,7 +91,7 @@ class PublishedDocuments:
         ):
             if text not in (given, document.text):  # the second without borders, in an older index
                 continue
-            if values == (schema.convert(document.attributes) if schema else document.attributes):
+            if schema.same(values, document.attributes):
                 same.add(document.doc_id)
             elif index.manifest.chunk:
                 numbered = enumerate(index.chunks.of(ordinal), 1)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from termwise.attributes.field_types import keyword
 from termwise.display.safe_text import legible_line, listed
 from termwise.engine.unrelated_queries import LEAST_RELEVANCE_OF_PIECES
 from termwise.index.attribute_columns import KeywordColumn, KeywordsColumn, NumberColumn
@@ -152,7 +151,8 @@ def _has_value(index: Index, name: str, word: str) -> bool:
     for segment in index.segments:
         column = None if segment.attributes is None else segment.attributes.column(name)
         if isinstance(column, KeywordColumn | KeywordsColumn):
-            found = column.strings.find(keyword(word)) is not None
+            assert segment.attributes is not None, "it has a column"
+            found = bool(len(segment.attributes.string_numbers(name, [word])))
         elif isinstance(column, NumberColumn) and number is not None:
             found = bool(column.present(np.flatnonzero(column.values == number)).any())
         else:

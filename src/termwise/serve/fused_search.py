@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 from termwise.attributes import Schema
-from termwise.attributes.field_types import FieldType
+from termwise.attributes.field_types import FOLDED_TYPES, FieldType, folded_keyword
 from termwise.budget import spend
 from termwise.engine.result_order import (
     ID,
@@ -56,7 +56,8 @@ def fused_search(
     opened = {each.index: indexes[each.index].current() for each in request.indexes}
     if len(opened) < len(request.indexes):
         raise ParameterError("an index occurs twice in a fused search")
-    keys = _sort_keys(request, _schema(request, [each.searcher for each in opened.values()]))
+    schema = _schema(request, [each.searcher for each in opened.values()])
+    keys = _sort_keys(request, schema)
     depth = max(request.depth, request.k + request.offset)
     example = _example(request, opened)
     found: dict[str, Results] = {}
@@ -89,7 +90,7 @@ def fused_search(
             answer["total_relation"] = "gte"
     if request.facets or request.ranges:
         spend()
-        answer["facets"] = facet_records(_facets([each.facets() for each in counted.values()], request))
+        answer["facets"] = facet_records(_facets([each.facets() for each in counted.values()], request, schema))
     similar = [{each.span for each in results.similar_words()} for results in found.values()]
     suggested = {each.span: each for results in found.values() for each in results.did_you_mean()}
     if words := [suggested[span] for span in sorted(suggested) if all(span in others for others in similar)]:
@@ -251,6 +252,10 @@ def _values(
         if name in searcher.schema:
             hits = searcher.hits(Ranking(doc_ids, [0.0] * len(doc_ids)), show=[name], texts=False)
             values |= {hit.doc_id: hit.attributes[name] for hit in hits if name in hit.attributes}
+    if any(
+        each.searcher.schema.get(name) in FOLDED_TYPES for each in opened.values()
+    ):  # each has its spelling
+        values = {doc_id: folded_keyword(str(value)) for doc_id, value in values.items()}
     return values
 
 
@@ -271,15 +276,19 @@ def _about(opened: OpenIndex, counted: Results | None, request: FusedSearchReque
 
 
 def _facets(
-    of_indexes: Sequence[Mapping[str, Sequence[ValueCount]]], request: FusedSearchRequest
+    of_indexes: Sequence[Mapping[str, Sequence[ValueCount]]], request: FusedSearchRequest, schema: Schema
 ) -> dict[str, list[ValueCount]]:
     """Return the sums of the counts of several indexes; the most frequent values of each facet."""
     counts: dict[str, list[ValueCount]] = {}
     for name in (*request.facets, *request.ranges):
         sums = Counter[Any]()
+        spellings: dict[str, str] = {}  # of the first index
         for counted in of_indexes:
             for value, documents in counted.get(name, ()):
-                sums[value] += documents
+                folds = isinstance(value, str) and name in request.facets and schema[name] in FOLDED_TYPES
+                sums[spellings.setdefault(folded_keyword(str(value)), str(value)) if folds else value] += (
+                    documents
+                )
         values = [ValueCount(value, documents) for value, documents in sums.items()]
         if name in request.facets:
             values = sorted(values, key=lambda each: (-each.documents, each.value))[: request.facet_values]

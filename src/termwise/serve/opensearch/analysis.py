@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
+from termwise.attributes.field_types import TEXT_TYPES
 from termwise.search import Searcher
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
@@ -68,7 +69,7 @@ def _tokens_of(given: dict[str, Any], searcher: Searcher | None) -> Tokens:
         fields, field = Fields.of(searcher), text(given["field"], "field of an analysis")
         if not fields.is_text(field):
             kind = fields.schema[fields.attribute(field)]
-            if kind not in ("keyword", "keywords"):
+            if kind not in TEXT_TYPES:
                 raise UnsupportedError.of(f"analysis of a field of the type {kind}", field)
             name = "keyword"
     if name == "keyword":

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from termwise.attributes import Schema
-from termwise.attributes.field_types import FieldType
+from termwise.attributes.field_types import TEXT_TYPES, FieldType
 from termwise.fast_dataclass import dataclass
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
@@ -85,9 +85,9 @@ class NewIndex:
                     analyzers[text(keys["analyzer"], f"analyzer of {name}")] = name
                 if keys.get("fields"):
                     inner, keyword = single(keys["fields"], f"fields of {name}")
-                    if inner != "keyword" or attribute_type(f"{name}.{inner}", keyword) != "keyword":
+                    types[name] = attribute_type(f"{name}.{inner}", keyword)
+                    if inner != "keyword" or types[name] not in TEXT_TYPES:
                         raise UnsupportedError.of(f"for the text {name}, the field", inner, ["keyword"])
-                    types[name] = "keyword"
             else:
                 types[name] = attribute_type(name, value)
         if not fields:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from termwise.attributes import Schema
-from termwise.attributes.field_types import FieldType
+from termwise.attributes.field_types import FOLDED_TYPES, TEXT_TYPES, FieldType
 from termwise.collection.fields import BODY_FIELDS
 from termwise.errors import UnknownNameError
 from termwise.fast_dataclass import dataclass
@@ -18,10 +18,11 @@ from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.json_checks import known_keys, only_default, record, text, texts
 
-_KEYWORD = {"type": "keyword"}
+_KEYWORD, NORMALIZER = {"type": "keyword"}, "lowercase"
+_FOLDED = {**_KEYWORD, "normalizer": NORMALIZER}
 _TYPES: dict[str, dict[str, Any]] = {
-    "keyword": {**_KEYWORD, "fields": {"keyword": _KEYWORD}},
-    "keywords": {**_KEYWORD, "fields": {"keyword": _KEYWORD}},
+    **{kind: {**_KEYWORD, "fields": {"keyword": _KEYWORD}} for kind in TEXT_TYPES},
+    **{kind: {**_FOLDED, "fields": {"keyword": _FOLDED}} for kind in FOLDED_TYPES},
     "boolean": {"type": "boolean"},
     "integer": {"type": "long"},
     "float": {"type": "double"},
@@ -30,8 +31,7 @@ _TYPES: dict[str, dict[str, Any]] = {
 
 
 SAME_TYPES: dict[str, tuple[str, ...]] = {
-    "keyword": ("keyword",),
-    "keywords": ("keyword",),
+    **dict.fromkeys(TEXT_TYPES, ("keyword",)),
     "boolean": ("boolean",),
     "integer": ("long", "integer", "short", "byte"),
     "float": ("double", "float", "half_float", "scaled_float"),
@@ -112,7 +112,7 @@ class Fields:
         if name in self.schema:
             return name
         base = name.removesuffix(".keyword")
-        if self.schema.get(base) in ("keyword", "keywords"):
+        if self.schema.get(base) in TEXT_TYPES:
             return base
         known = self._text_names
         if name in known:
@@ -164,7 +164,7 @@ class Fields:
         """Return the types of the fields in the form of OpenSearch."""
         properties: dict[str, Any] = {name: {"type": "text"} for name in self.texts}
         for name, kind in self.schema.items():
-            if name in self.texts and kind in ("keyword", "keywords"):
+            if name in self.texts and kind in TEXT_TYPES:
                 properties[name] = {**_TYPES[kind], "type": "text"}
             else:
                 _place(properties, name, _TYPES[kind], inside="properties")
@@ -180,7 +180,7 @@ class Fields:
                 check_name(name)
                 new[name] = attribute_type(name, value, new=True)
                 continue
-            keys = known_keys(value, f"the field {name}", ("type", "fields", "ignore_above"))
+            keys = known_keys(value, f"the field {name}", ("type", "fields", "ignore_above", "normalizer"))
             kind = text(keys.get("type"), f"type of {name}")
             known = [
                 *(TEXTS if name in self._text_names else []),
@@ -189,9 +189,10 @@ class Fields:
             if kind not in known:
                 raise UnsupportedError.of(f"for the field {name}, the type", kind, known)
             for inner, each in record(keys.get("fields", {}), f"fields of {name}").items():
-                if inner != "keyword" or self.schema.get(name) not in ("keyword", "keywords"):
+                if inner != "keyword" or self.schema.get(name) not in TEXT_TYPES:
                     raise UnsupportedError.of(f"for {name}, the field", inner)
-                only_default(known_keys(each, inner, ("type", "ignore_above")), inner, type="keyword")
+                known_keys(each, inner, ("type", "ignore_above", "normalizer"))
+                only_default({"type": each.get("type")}, inner, type="keyword")
         return new
 
     def lacking(self, source: SourceFilter, *, stores_text: bool) -> str:
@@ -230,7 +231,7 @@ def check_name(name: str) -> None:
 
 def attribute_type(name: str, value: object, *, new: bool = False) -> FieldType:
     """Return the type of an attribute from its field in a mapping; `new` if the index exists, and has its texts."""
-    keys = known_keys(value, f"the field {name}", ("type", "ignore_above"))
+    keys = known_keys(value, f"the field {name}", ("type", "ignore_above", "normalizer"))
     kind = text(keys.get("type"), f"type of {name}")
     if kind not in _ATTRIBUTES:
         known = [*([] if new else ["text"]), *_ATTRIBUTES]
@@ -240,6 +241,12 @@ def attribute_type(name: str, value: object, *, new: bool = False) -> FieldType:
         )
     if "ignore_above" in keys and kind != "keyword":
         raise UnsupportedError.of(f"for the field {name}, the key", "ignore_above")
+    if "normalizer" in keys:
+        if keys["normalizer"] != NORMALIZER or kind != "keyword":
+            raise UnsupportedError.of(
+                f"for the field {name}, the normalizer", str(keys["normalizer"]), [NORMALIZER]
+            )
+        return "keyword folded"
     return _ATTRIBUTES[kind]
 
 

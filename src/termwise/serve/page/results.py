@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from termwise.attributes import Schema
+from termwise.attributes.field_types import TEXT_TYPES
 from termwise.errors import TermwiseError
 from termwise.explain import Explanation
 from termwise.fast_dataclass import dataclass
@@ -32,7 +33,7 @@ RESULTS = 10
 VALUES = 8
 """Values of a facet that are shown."""
 
-COUNTED = ("keyword", "keywords", "boolean")
+COUNTED = (*TEXT_TYPES, "boolean")
 RANGES = ("integer", "float", "date")
 """Types of the attributes that are filtered by value, and by range."""
 
@@ -338,6 +339,7 @@ def _orders(address: SearchAddress, schema: Mapping[str, str]) -> list[tuple[str
         "integer": ("low to high", "high to low"),
         "float": ("low to high", "high to low"),
         "keyword": ("A to Z", ""),
+        "keyword folded": ("A to Z", ""),
     }
     orders = [("", "Order of the index" if address.lists else "Relevance")]
     for name, kind in schema.items():
