@@ -90,7 +90,9 @@ def fused_search(
             answer["total_relation"] = "gte"
     if request.facets or request.ranges:
         spend()
-        answer["facets"] = facet_records(_facets([each.facets() for each in counted.values()], request, schema))
+        answer["facets"] = facet_records(
+            _facets([each.facets() for each in counted.values()], request, schema)
+        )
     similar = [{each.span for each in results.similar_words()} for results in found.values()]
     suggested = {each.span: each for results in found.values() for each in results.did_you_mean()}
     if words := [suggested[span] for span in sorted(suggested) if all(span in others for others in similar)]:
