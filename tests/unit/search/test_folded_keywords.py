@@ -71,6 +71,7 @@ def test_values_are_counted_together_with_the_most_frequent_spelling(shop: Searc
         ("brand = 'bosch siemens'", "56"),
         ("brand starts with 'BOS'", "012356"),
         ("brand contains 'SIEM'", "56"),
+        ("brand matches 'b?SCH*siem*'", "56"),
         ("brand equals ignoring case 'strasse'", "78"),
         ("colours = 'RED'", "012"),
         ("colours in ('blue', 'green')", "2"),
