@@ -114,6 +114,13 @@ class Judged:
         chosen = Selection(self.documents, doc_ids, len(doc_ids))
         return replace(self, documents=chosen)
 
+    def sampled(self, most: int) -> Judged:
+        """Return the collection with at most so many of its queries, drawn at random."""
+        order = np.random.default_rng(record.SEED).permutation(len(self.queries))[:most]
+        queries = [self.queries[place] for place in sorted(order.tolist())]
+        kept = {query.query_id for query in queries}
+        return replace(self, queries=queries, qrels=[one for one in self.qrels if one.query_id in kept])
+
     def without_seeds(self, run: Run, k: int) -> Run:
         """Remove the seeds of the queries from a run, and the ranks below `k`.
 

@@ -25,7 +25,6 @@ import sys
 import time
 import tomllib
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +145,7 @@ def re_ranked(
 ) -> dict[str, Any]:
     """Return the measures of BM25 and of each row on a collection."""
     work = documents_folder(given.work, judged.source)
-    chosen = sampled(judged, plan["queries"])
+    chosen = judged.sampled(plan["queries"])
     built = bm25_index(judged, work, given.threads)
     whole = built.searcher.rank_many(chosen.queries, k=1000 + judged.deepest)
     first = Run(list(judged.without_seeds(whole, 1000)), BM25)
@@ -185,14 +184,6 @@ def bm25_index(judged: Judged, work: Path, threads: int) -> Built:
         threads=threads,
         reuse=True,
     )
-
-
-def sampled(judged: Judged, most: int) -> Judged:
-    """Return the collection with at most so many of its queries."""
-    order = np.random.default_rng(record.SEED).permutation(len(judged.queries))[:most]
-    queries = [judged.queries[place] for place in sorted(order.tolist())]
-    kept = {query.query_id for query in queries}
-    return replace(judged, queries=queries, qrels=[one for one in judged.qrels if one.query_id in kept])
 
 
 def scored(first: Run, scorer: TextScorer, texts: Mapping[str, str], judged: Judged, depth: int) -> Run:
