@@ -9,7 +9,7 @@ Systems
 Training
     The training queries of the same collection, for ``fusion`` and ``trees``. No choice is made on test queries.
 Run
-    ``rerankers/boosted_trees.py --work WORK``; needs the extra ``learn``.
+    ``rerankers/boosted_trees.py --work WORK``; needs the extra ``yardsticks``.
 Quality
     nDCG@10 on test queries, with sign-flip permutation tests and Holm's correction.
 Result
@@ -46,7 +46,7 @@ SYSTEMS = ("bm25", "fusion", "trees")
 def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) -> dict[str, Any]:
     """Train on a collection, and measure all systems."""
     source = arguments.collections / name
-    train = Judged.read(f"{name}/train", source, "train").sampled(plan["train_queries"])
+    train = Judged.read(name, source, plan["train"]).sampled(plan["train_queries"])
     split = plan["collections"][name]
     test = Judged.read(f"{name}/{split}", source, split).sampled(plan["test_queries"])
     work = documents_folder(arguments.work, source) / "trees"
