@@ -147,6 +147,7 @@ def page(result: Mapping[str, Any]) -> str:
     head = ("collection", "training queries", "test queries", "shared", "weights of the fusion", *SYSTEMS)
     parts = [
         f"# {plan['title']}",
+        *([plan["note"]] if "note" in plan else []),
         "Made by `experiments/rerankers/boosted_trees.py`: LambdaMART (`learn-weights --method lambdamart`) re-ranks "
         f"the first {plan['depth']} documents of BM25 and Model 1, and a fusion of both has learned weights. Both "
         "learn from training queries of the same collection. *shared*: of the documents that are relevant to a test "
