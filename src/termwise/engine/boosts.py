@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.attributes.dates import DAY, LETTERS, UNITS, iso, parse_date
-from termwise.attributes.field_types import TEXT_TYPES, FieldType
+from termwise.attributes.field_types import INTEGERS, TEXT_TYPES, FieldType
 from termwise.attributes.schema import Schema
 from termwise.budget import spend
 from termwise.engine.allowed_documents import allowed_documents
@@ -338,7 +338,12 @@ def _has_value(
     if isinstance(column, BooleanColumn):
         found[np.isin(column.values[rows], [int(value) for value in values])] = 1
     elif isinstance(column, NumberColumn):
-        found[np.isin(column.values[rows].astype(np.float64), [float(value) for value in values])] = 1
+        numbers = column.values[rows]
+        if numbers.dtype.kind == "f":
+            wanted = [float(value) for value in values]
+        else:  # floats would not be exact
+            wanted = [int(value) for value in values if float(value).is_integer() and int(value) in INTEGERS]
+        found[np.isin(numbers, wanted)] = 1
         found[~column.present(rows)] = 0  # a missing value is stored as 0
     elif isinstance(column, KeywordColumn | KeywordsColumn):
         codes = columns.string_numbers(name, map(str, values))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.attributes.field_types import folded_keyword, keyword
+from termwise.attributes.field_types import FOLDED_TYPES, folded_keyword, keyword
 from termwise.attributes.schema import Schema
 from termwise.budget import spend
 from termwise.display.safe_text import shown
@@ -36,6 +36,9 @@ FEW = 4
 MANY = 0.1
 """Number of matching values per row from which on all values are counted, instead of looking up the row of each."""
 
+STRINGS, CHARACTERS = 1024, 1 << 14
+"""Strings that are read at a time, and characters after which the tests of strings look at the time."""
+
 MOST_CONDITIONS = 1024
 """Largest number of conditions of a filter, as in Lucene; each looks at all documents."""
 
@@ -50,7 +53,7 @@ def as_filter(given: str | Mapping[str, Any] | Filter, schema: Schema) -> Filter
     else:
         filter = filter_from_json(given) if isinstance(given, Mapping) else given
         check_filter(filter, schema)
-    conditions = _conditions(filter)
+    conditions = conditions_in(filter)
     if conditions > MOST_CONDITIONS:
         raise ParameterError(
             "a filter has too many conditions",
@@ -60,11 +63,11 @@ def as_filter(given: str | Mapping[str, Any] | Filter, schema: Schema) -> Filter
     return filter
 
 
-def _conditions(filter: Filter) -> int:
+def conditions_in(filter: Filter) -> int:
     """Return the number of conditions of a filter."""
     if isinstance(filter, Not):
-        return _conditions(filter.filter)
-    return sum(map(_conditions, filter.filters)) if isinstance(filter, And | Or) else 1
+        return conditions_in(filter.filter)
+    return sum(map(conditions_in, filter.filters)) if isinstance(filter, And | Or) else 1
 
 
 def rows_allowed(
@@ -159,30 +162,21 @@ def _in_intervals(values: npt.NDArray[Any], bounds: list[tuple[float, float]]) -
 
 
 def _ignoring_case(
-    symbol: str, strings: StringTable, value: str, folded: Mapping[str, int] | None
+    symbol: str, strings: StringTable, value: str, form: Callable[[str], str]
 ) -> npt.NDArray[np.int64]:
-    """Return the numbers of the strings that fit a value without regard to case.
-
-    `folded` are the numbers of the strings by `folded_keyword`, in a field that folds its values.
-    """
-    spend(len(strings))
-    value = keyword(value).casefold() if folded is None else folded_keyword(value)
+    """Return the numbers of the strings whose form fits that of a value; equal forms differ in case only."""
+    value = form(keyword(value))
     tests: dict[str, Callable[[str], object]] = {
         "equals ignoring case": value.__eq__,
         "starts with ignoring case": lambda each: each.startswith(value),
         "contains ignoring case": lambda each: value in each,
-        "matches ignoring case": _pattern(value).fullmatch,
     }
-    fits = tests[symbol]
-    each_string = (
-        ((strings.get(number).casefold(), number) for number in range(len(strings)))
-        if folded is None
-        else folded.items()
-    )
-    return np.array([number for string, number in each_string if fits(string)], dtype=np.int64)
+    fits = tests.get(symbol) or _pattern(value).fullmatch
+    return _fitting(strings, np.arange(len(strings)), lambda each: fits(form(each)))
 
 
 _SIGNS = re.compile(r"\\.|.", re.DOTALL)
+_NO_LITERAL = re.compile(r"\\.|[*?]", re.DOTALL)
 
 
 def _pattern(value: str) -> re.Pattern[str]:
@@ -206,12 +200,28 @@ def _pattern(value: str) -> re.Pattern[str]:
 
 def _matching(strings: StringTable, value: str) -> npt.NDArray[np.int64]:
     """Return the numbers of the strings that fit a pattern of `Matches`."""
-    literal = max(re.split(r"\\.|[*?]", value), key=len)
+    literal = max(_NO_LITERAL.split(value), key=len)
     numbers = strings.containing(literal.removesuffix("\\"))
-    spend(len(numbers))
-    fits = _pattern(value).fullmatch
-    found = [bool(fits(each)) for each in strings.get_many(numbers)]
-    return numbers[np.array(found, dtype=np.bool_)]
+    return _fitting(strings, numbers, _pattern(value).fullmatch)
+
+
+def _fitting(
+    strings: StringTable, numbers: npt.NDArray[np.int64], fits: Callable[[str], object]
+) -> npt.NDArray[np.int64]:
+    """Return the numbers of the strings that pass a test."""
+    found: list[int] = []
+    characters = 0
+    for first in range(0, len(numbers), STRINGS):
+        part = numbers[first : first + STRINGS]
+        spend(len(part))
+        for number, string in zip(part.tolist(), strings.get_many(part), strict=True):
+            characters += len(string)
+            if characters > CHARACTERS:  # a test of a long string takes long
+                spend()
+                characters = 0
+            if fits(string):
+                found.append(number)
+    return np.array(found, dtype=np.int64)
 
 
 def _has_code(
@@ -223,12 +233,13 @@ def _has_code(
 ) -> Mask:
     """Return which codes stand for strings that match, or are excluded; `least` is the code of the first string."""
     values, strings = cast(tuple[str, ...], condition.operands), column.strings
-    folded, symbol = columns.folded(condition.field), condition.symbol
-    if folded is not None and symbol in ("starts with", "contains", "matches"):
+    folds, symbol = columns.schema[condition.field] in FOLDED_TYPES, condition.symbol
+    if folds and symbol in ("starts with", "contains", "matches"):
         symbol = f"{symbol} ignoring case"
     if symbol in ("=", "!=", "in", "not in", "contains", "matches", *IGNORING_CASE):
         if symbol in IGNORING_CASE:
-            wanted = _ignoring_case(symbol, strings, values[0], folded)
+            form = folded_keyword if folds else str.casefold
+            wanted = _ignoring_case(symbol, strings, values[0], form)
         elif symbol == "contains":
             wanted = strings.containing(keyword(values[0]))
         elif symbol == "matches":

@@ -27,6 +27,9 @@ Value = str | int | float | bool
 KEYWORDS = frozenset(("and", "or", "not", "in", "between", "is", "missing", "true", "false"))
 """Words of the syntax, in any case. Fields with these names are written in backticks."""
 
+LONGEST_PATTERN = 1000
+"""Largest number of characters of a pattern; the time to compare it with a string grows with the product of both."""
+
 WORD = re.compile(r"[^\W\d][\w.-]*")
 """Name of a field that needs no backticks."""
 
@@ -172,6 +175,12 @@ class _PartTest(Comparison):
             raise ParameterError(
                 f"`{self.symbol}` needs a string",
                 facts=[("field", self.field), ("given", shown(self.value))],
+            )
+        if self.symbol.startswith("matches") and len(self.value) > LONGEST_PATTERN:
+            raise ParameterError(
+                f"the pattern of `{self.symbol}` is too long",
+                facts=[("field", self.field), ("characters", len(self.value)), ("most", LONGEST_PATTERN)],
+                fixes=["shorten it, or use `starts with` or `contains`"],
             )
 
 

@@ -102,11 +102,7 @@ def facet_counts(segments: Segments, field: str, n: int) -> list[ValueCount]:
         If the column is damaged.
     """
     check_count("n", n)
-    every = [
-        found
-        for columns, mask in segments
-        if columns is not None and (found := _counts(columns, field, mask)) is not None
-    ]
+    every = _counts_of_segments(segments, field)
     if not every:
         return []
     if every[0].strings is not None:
@@ -116,6 +112,23 @@ def facet_counts(segments: Segments, field: str, n: int) -> list[ValueCount]:
     np.add.at(documents, places, np.concatenate([each.documents for each in every]))
     first = _largest(documents, n)
     return list(map(ValueCount, values[first].tolist(), documents[first].tolist()))
+
+
+def numbers_of_strings(segments: Segments, field: str) -> tuple[int, int]:
+    """Return the number of the values of a field of strings, and of the different ones; see `facet_counts`."""
+    every = _counts_of_segments(segments, field)
+    if not every:
+        return 0, 0
+    _, documents, others = _added(every)
+    return int(documents.sum()) + others.total(), int(np.count_nonzero(documents)) + len(others)
+
+
+def _counts_of_segments(segments: Segments, field: str) -> list[_Counts]:
+    return [
+        found
+        for columns, mask in segments
+        if columns is not None and (found := _counts(columns, field, mask)) is not None
+    ]
 
 
 def _counts(columns: AttributeColumns, field: str, mask: Mask) -> _Counts | None:
@@ -163,9 +176,16 @@ def _codes_of(
 
 
 def _most_frequent_strings(every: Sequence[_Counts], n: int) -> list[ValueCount]:
-    """Add up the counts of segments by the numbers of the one with most strings, and decode the first ones.
+    strings, documents, others = _added(every)
+    first = _largest(documents, n)
+    counted = [*zip(strings.get_many(first), documents[first].tolist(), strict=True), *others.items()]
+    return [ValueCount(*each) for each in nsmallest(n, counted, key=lambda each: (-each[1], each[0]))]
 
-    The strings of the other segments are decoded, to be looked up in that one.
+
+def _added(every: Sequence[_Counts]) -> tuple[StringTable, npt.NDArray[np.int64], Counter[str]]:
+    """Add up the counts of segments by the numbers of the strings of one, and by the strings that it lacks.
+
+    It is the one with most strings. The strings of the others are decoded, to be looked up in it.
     """
     largest = max(every, key=lambda each: len(each.values))
     assert largest.strings is not None, "all segments have strings"
@@ -180,9 +200,7 @@ def _most_frequent_strings(every: Sequence[_Counts], n: int) -> list[ValueCount]
             documents[numbers[found]] += each.documents[found]
             for name, count in zip(compress(names, ~found), each.documents[~found].tolist(), strict=True):
                 others[name] += count
-    first = _largest(documents, n)
-    counted = [*zip(largest.strings.get_many(first), documents[first].tolist(), strict=True), *others.items()]
-    return [ValueCount(*each) for each in nsmallest(n, counted, key=lambda each: (-each[1], each[0]))]
+    return largest.strings, documents, others
 
 
 def _largest(counts: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:

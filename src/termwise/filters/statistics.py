@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from termwise.budget import spend
-from termwise.filters.facets import Segments, facet_counts
+from termwise.filters.facets import Segments, numbers_of_strings
 from termwise.index.attribute_columns import KeywordColumn, KeywordsColumn
 
 Number = int | float
@@ -52,10 +52,7 @@ def value_statistics(segments: Segments, field: str) -> ValueStatistics:
     """
     columns = [(None if columns is None else columns.column(field), mask) for columns, mask in segments]
     if any(isinstance(column, KeywordColumn | KeywordsColumn) for column, _ in columns):
-        rows = sum(len(mask) for _, mask in segments)
-        column_values = [len(column.codes) for column, _ in columns if isinstance(column, KeywordsColumn)]
-        counts = facet_counts(segments, field, max(1, rows, sum(column_values)))
-        return ValueStatistics(sum(each.documents for each in counts), len(counts))
+        return ValueStatistics(*numbers_of_strings(segments, field))
     found = []
     for column, mask in columns:
         spend(len(mask))

@@ -8,12 +8,16 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from termwise.budget import spend
 from termwise.errors import CorruptIndexError
 from termwise.index.container import Container, ContainerWriter
 from termwise.kernels.string_lookup import CORRUPT, find_string, find_strings, first_disorder
 
 MANY = 20_000
 """Number of strings for which compiled code is loaded: numpy would take longer than that."""
+
+BYTES = 1 << 18
+"""Bytes of strings that are searched at a time for a part of them."""
 
 SECTIONS = 3
 """Number of sections of a string table in its container."""
@@ -156,13 +160,34 @@ class StringTable:
             raise self._damaged("offsets", f"offsets from 0 to {len(self._data)}", "others")
         if len(encoded) > np.diff(offsets).max(initial=0):
             return np.empty(0, dtype=np.int64)
-        places = np.flatnonzero(self._data[: len(self._data) - len(encoded) + 1] == encoded[0])
-        for number, byte in enumerate(encoded[1:], 1):
-            places = places[self._data[places + number] == byte]
-        numbers = np.searchsorted(offsets, places, side="right") - 1
         found = np.zeros(len(self), dtype=np.bool_)
-        found[numbers[places + len(encoded) <= offsets[numbers + 1]]] = True
+        ends = np.searchsorted(offsets, np.arange(BYTES, len(self._data) + BYTES, BYTES), side="right") - 1
+        first = 0
+        for end in (*ends.tolist(), len(self)):
+            last = max(end, first + 1)  # a long string is a part of its own
+            if first < len(self):
+                found[first:last] = self._contain(offsets[first : last + 1], encoded)
+                first = last
         return np.flatnonzero(found)
+
+    def _contain(self, offsets: npt.NDArray[np.int64], part: bytes) -> npt.NDArray[np.bool_]:
+        """Return which of some strings beside each other contain bytes; `offsets` are their boundaries."""
+        data = self._data[offsets[0] : offsets[-1]]
+        places = len(data) - len(part) + 1
+        found = np.zeros(len(offsets) - 1, dtype=np.bool_)
+        if places < 1:
+            return found
+        begins = np.ones(places, dtype=np.bool_)
+        for number, byte in enumerate(part):
+            spend()
+            begins &= data[number : number + places] == byte
+            if not begins.any():
+                return found
+        before = np.concatenate([[0], np.cumsum(begins)])
+        starts, stops = offsets[:-1] - offsets[0], offsets[1:] - offsets[0] - len(part) + 1
+        long = stops > starts
+        found[long] = before[stops[long]] > before[starts[long]]
+        return found
 
     def code_points(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """Return the code points of all strings, joined, and the places where each string begins.

@@ -73,6 +73,19 @@ def test_shapes_by_hand(shop: Searcher) -> None:
     assert shapes(shop, attribute="sold", saturation=1e-300)[:3] == [1, 1, 0]
 
 
+@pytest.mark.parametrize(
+    ("value", "other"),
+    [("Cafe\u0301", "Cafe"), ("Kaffee\u00adhaus", "Kaffee"), (2**60 + 1, 2**60), (2.5, 2), (2, 1)],
+)
+def test_values_are_found_as_by_a_filter(tmp_path: Path, value: str | float, other: str | float) -> None:
+    documents = [Document(str(place), "tea", {"x": each}) for place, each in enumerate((value, other))]
+    searcher = build_index(documents, tmp_path / "index")
+    boosts = [Boost("x", 1, values=[value]), Boost("x", 1, filter=f"x = {json.dumps(value)}")]
+    every = np.arange(2)
+    assert [IndexBoosts(searcher.index, [each], 0).of(every).tolist() for each in boosts] == [[1, 0]] * 2
+    assert IndexBoosts(searcher.index, boosts, 0).of(every).tolist() == [2, 0]
+
+
 def test_rankings(shop: Searcher) -> None:
     relevance = Relevance((Boost("sold", 2, saturation=100), Boost("brand", -1, values=["Aki"])))
     found = shop.search(Search("green tea", relevance=relevance))

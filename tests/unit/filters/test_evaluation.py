@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import termwise
 from termwise.attributes import Schema
 from termwise.attributes.dates import microseconds, parse_date
+from termwise.budget import Budget, limited
 from termwise.errors import CorruptIndexError, ParameterError
 from termwise.filters import (
     And,
@@ -29,6 +30,8 @@ from termwise.filters import (
     Filter,
     In,
     Less,
+    Matches,
+    MatchesIgnoringCase,
     Not,
     NotEquals,
     NotIn,
@@ -39,7 +42,7 @@ from termwise.filters import (
     range_counts,
     rows_allowed,
 )
-from termwise.filters.expressions import COMPARISONS, PART_TESTS, Comparison
+from termwise.filters.expressions import COMPARISONS, LONGEST_PATTERN, PART_TESTS, Comparison
 from termwise.index.attribute_columns import AttributeColumns
 from termwise.index.attribute_spill import KIND, AttributeSpill
 from termwise.index.container import Container
@@ -193,6 +196,38 @@ def test_evaluation_equals_the_model(
             part = rows_allowed(filter, columns, first=first, last=last)
             assert part.tolist() == expected[first:last]
             assert part.dtype == np.bool_
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("a*b", ["a*b", "a\\b", "a\nb"]),
+        (r"a\*b", ["a*b"]),
+        ("a\\\nb", ["a\nb"]),
+        (r"a\\b", ["a\\b"]),
+        (r"*\\", ["b\\"]),
+        ("*\\", ["b\\"]),
+        ("b?", ["b\\"]),
+    ],
+)
+def test_patterns(tmp_path: Path, pattern: str, found: list[str]) -> None:
+    values = ["a*b", "a\\b", "a\nb", "b\\"]
+    columns = open_columns(tmp_path, [{"lang": each} for each in values])
+    for kind in (Matches, MatchesIgnoringCase):
+        allowed = rows_allowed(kind("lang", pattern), columns)
+        assert [each for each, fits in zip(values, allowed, strict=True) if fits] == found
+
+
+def test_a_pattern_has_a_largest_length_and_looks_at_the_time(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="too long"):
+        Matches("lang", "*" + "x" * LONGEST_PATTERN)
+    columns = open_columns(tmp_path, [{"lang": f"{number:x<9000}"} for number in range(20)])
+    for kind in (Matches, MatchesIgnoringCase):
+        budget, pauses = Budget(seconds=60), Counter[str]()
+        budget.pause = lambda pauses=pauses: pauses.update(["pause"])
+        with limited(budget):
+            rows_allowed(kind("lang", "*x?x*y"), columns)
+        assert pauses["pause"] > 10  # after two strings each
 
 
 @given(ROWS, st.data())

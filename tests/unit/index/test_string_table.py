@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from termwise.errors import CorruptIndexError
+from termwise.index import string_table
 from termwise.index.container import Container, ContainerWriter
 from termwise.index.string_table import SECTIONS, StringTable, write_strings
 
@@ -48,6 +49,19 @@ def test_writing_and_reading_agree(strings: list[str], other: str) -> None:
         assert np.diff(starts).tolist() == [len(string) for string in strings]
         wanted = [other, *reversed(strings), other]
         assert stored.find_many(wanted).tolist() == [numbers.get(string, -1) for string in wanted]
+
+
+@given(
+    st.lists(st.text("abä", max_size=9), unique=True, max_size=20),
+    st.text("abä", max_size=3),
+    st.integers(1, 40),
+)
+@settings(max_examples=150)
+def test_strings_with_a_part(strings: list[str], part: str, size: int) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(string_table, "BYTES", size)  # the strings are searched in several pieces
+        found = table(Path(folder), strings).containing(part).tolist()
+        assert found == [number for number, string in enumerate(strings) if part in string]
 
 
 def test_prefixes_are_different_strings(tmp_path: Path) -> None:

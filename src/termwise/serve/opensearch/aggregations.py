@@ -11,6 +11,7 @@ from termwise.attributes import Schema
 from termwise.attributes.field_types import FieldType, attribute_value
 from termwise.attributes.json_values import json_value
 from termwise.budget import spend
+from termwise.display.safe_text import shown
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Equals, Exists, Filter, Not, ValueStatistics, as_filter, value_statistics
 from termwise.filters.facets import (
@@ -25,9 +26,10 @@ from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
 from termwise.serve.opensearch.json_checks import (
+    LARGEST,
+    SMALLEST,
     flag,
     known_keys,
-    number,
     only_default,
     record,
     several,
@@ -62,6 +64,9 @@ _INSTEAD = {
     "global": "send a search without a query",
 }
 """What to use in place of some aggregations."""
+
+_ALL = {"match_all": ("boost",), "bool": ("must", "filter", "must_not", "should", "minimum_should_match")}
+"""Keys of the clauses of ``filter`` that all documents fulfil if they are empty."""
 
 _ORDERS = {"_count": ("desc",), "_key": ("asc", "desc")}
 """Orders of values by what they are of."""
@@ -156,7 +161,12 @@ def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, lev
     if unknown := [key for key in given if key not in kinds]:
         fix = _INSTEAD.get(unknown[0], "")
         raise UnsupportedError.of(f"the key of {where}", unknown[0], kinds, fix)
-    kind, body = single({key: each for key, each in given.items() if key not in INNER}, where)
+    if len(own := {key: each for key, each in given.items() if key not in INNER}) != 1:
+        raise ServiceError(
+            f"{where} has one kind",
+            facts=[("given", ", ".join(own) or "none"), ("kinds", ", ".join(kinds[:-2]))],
+        )
+    ((kind, body),) = own.items()
     inner = _read_inner(given, fields, read_filter, level + 1)
     if kind in METRICS:
         if inner:
@@ -165,8 +175,10 @@ def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, lev
         field = _attribute(known_keys(body, where, known), fields)
         return Aggregation(name, kind, _numeric(kind, field, fields) if kind not in METRICS[-2:] else field)
     if kind == "filter":
-        clause, conditions = single(body, where)
+        clause, conditions = single(body, f"the filter of {where}")
         is_all = clause == "match_all" or (clause == "bool" and not any(record(conditions, clause).values()))
+        if is_all:
+            known_keys(conditions, clause, _ALL[clause])
         return Aggregation(name, kind, filter=None if is_all else read_filter(body), inner=inner)
     keys = {
         "terms": ("size", "order", "min_doc_count"),
@@ -177,6 +189,9 @@ def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, lev
     given = known_keys(body, where, ("field", *keys[kind]))
     field = _attribute(given, fields)
     if kind == "terms":
+        if (of_type := fields.schema[field]) in ("float", "date"):
+            fix = "use range, or histogram" if of_type == "float" else "use range"
+            raise UnsupportedError.of(f"terms of the {of_type}", field, fix=fix)
         only_default(given, where, min_doc_count=1)
         size = whole(given.get("size", 10), "size", 1)
         return Aggregation(name, kind, field, size, _order(given.get("order", [])), inner=inner)
@@ -184,17 +199,20 @@ def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, lev
         return Aggregation(name, kind, field, filter=Not(Exists(field)), inner=inner)
     keyed = flag(given.get("keyed", False), "keyed")
     if kind == "histogram":
-        width = number(given.get("interval"), f"interval of {where}")
-        start = given.get("offset", 0)
-        if not width or not is_finite_number(start):
-            raise ServiceError(f"{where} has an interval above 0, and a number as offset")
+        width, start = given.get("interval"), given.get("offset", 0)
+        has_width = is_finite_number(width) and SMALLEST <= width <= LARGEST
+        if not has_width or not is_finite_number(start) or abs(start) > LARGEST:
+            raise ServiceError(
+                f"{where} has an interval above 0, from {SMALLEST:g} to {LARGEST:g}, and an offset up to {LARGEST:g}",
+                facts=[("interval", shown(width)), ("offset", shown(start))],
+            )
         if fields.schema[field] == "date":
             raise UnsupportedError.of("histogram of the date", field, fix="use range for periods")
         return Aggregation(
             name,
             kind,
             _numeric(kind, field, fields),
-            width=width,
+            width=float(given["interval"]),
             start=float(start),
             least=whole(given.get("min_doc_count", 0), "min_doc_count"),
             keyed=keyed,
@@ -204,6 +222,8 @@ def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, lev
     if not isinstance(ranges, list) or not ranges:
         raise ServiceError("an aggregation of ranges needs a list of ranges", facts=[("aggregation", name)])
     edges = tuple(map(_range, ranges))
+    if keyed and len({each.key for each in edges}) < len(edges):
+        raise ServiceError("ranges of a keyed answer have different keys", facts=[("aggregation", name)])
     return Aggregation(name, kind, _numeric(kind, field, fields), ranges=edges, keyed=keyed, inner=inner)
 
 
@@ -247,8 +267,8 @@ def _shown(edge: object) -> str:
     return str(float(edge)) if is_finite_number(edge) else str(edge)
 
 
-Bucket = tuple[dict[str, Any], Segments]
-"""Beginning of a bucket in the answer, and its documents."""
+Buckets = Iterator[tuple[dict[str, Any], Segments]]
+"""Beginning of each bucket in the answer, and its documents; one at a time, because these take memory."""
 
 
 class AggregationAnswers:
@@ -282,10 +302,7 @@ class AggregationAnswers:
         if asked.kind == "terms":
             answer, found = self._terms(asked, segments)
         else:
-            found = [*(self._ranges if asked.kind == "range" else self._histogram)(asked, segments)]
-        self._buckets_left -= len(found)
-        if self._buckets_left < 0:
-            raise _too_many()
+            found = (self._ranges if asked.kind == "range" else self._histogram)(asked, segments)
         buckets = [{**bucket, **self.of(asked.inner, kept)} for bucket, kept in found]
         if asked.keyed:
             of_range = asked.kind == "range"
@@ -295,7 +312,13 @@ class AggregationAnswers:
             return {"buckets": by_key}
         return {**answer, "buckets": buckets}
 
-    def _terms(self, asked: Aggregation, segments: Segments) -> tuple[dict[str, Any], list[Bucket]]:
+    def _take(self, buckets: int) -> None:
+        """Count buckets of the answer."""
+        self._buckets_left -= buckets
+        if self._buckets_left < 0:
+            raise _too_many()
+
+    def _terms(self, asked: Aggregation, segments: Segments) -> tuple[dict[str, Any], Buckets]:
         """Return the number of other documents, if it is known, and the buckets of the values."""
         values = facet_counts(segments, asked.field, self.most_values)
         are_all = len(values) < self.most_values
@@ -308,16 +331,20 @@ class AggregationAnswers:
         answer: dict[str, Any] = {"doc_count_error_upper_bound": 0}
         if are_all:
             answer["sum_other_doc_count"] = sum(each.documents for each in others)
-        buckets = []
-        for value, documents in shown:
-            key: dict[str, Any] = {"key": value}
-            if isinstance(value, bool):
-                key = {"key": int(value), "key_as_string": str(value).lower()}
-            kept = segments_with(segments, Equals(asked.field, value)) if asked.inner else []
-            buckets.append(({**key, "doc_count": documents}, kept))
-        return answer, buckets
+        self._take(len(shown))
 
-    def _ranges(self, asked: Aggregation, segments: Segments) -> Iterator[Bucket]:
+        def buckets() -> Buckets:
+            for value, documents in shown:
+                key: dict[str, Any] = {"key": value}
+                if isinstance(value, bool):
+                    key = {"key": int(value), "key_as_string": str(value).lower()}
+                kept = segments_with(segments, Equals(asked.field, value)) if asked.inner else []
+                yield {**key, "doc_count": documents}, kept
+
+        return answer, buckets()
+
+    def _ranges(self, asked: Aggregation, segments: Segments) -> Buckets:
+        self._take(len(asked.ranges))
         for each in asked.ranges:
             kept = segments_with(
                 segments, as_filter(range_filter(asked.field, each.low, each.high), self.schema)
@@ -327,7 +354,7 @@ class AggregationAnswers:
             }
             yield {"key": each.key, **bounds, "doc_count": documents_in(kept)}, kept
 
-    def _histogram(self, asked: Aggregation, segments: Segments) -> Iterator[Bucket]:
+    def _histogram(self, asked: Aggregation, segments: Segments) -> Buckets:
         of_rows = interval_numbers(segments, asked.field, asked.width, asked.start)
         masks = [mask & ~np.isnan(numbers) for numbers, (_, mask) in zip(of_rows, segments, strict=True)]
         counted = [np.empty(0), *(numbers[mask] for numbers, mask in zip(of_rows, masks, strict=True))]
@@ -338,18 +365,19 @@ class AggregationAnswers:
             raise _too_many()
         counts = dict(zip(found.tolist(), documents.tolist(), strict=True))
         between = np.arange(found[0], found[-1]).tolist() if asked.least == 0 else []
-        for place in sorted({*between, *counts}):
-            if counts.get(place, 0) >= asked.least:
-                kept = (
-                    [
-                        (columns, mask & (numbers == place))
-                        for (columns, _), mask, numbers in zip(segments, masks, of_rows, strict=True)
-                    ]
-                    if asked.inner
-                    else []
-                )
-                spend(sum(len(mask) for _, mask in kept))
-                yield {"key": asked.start + place * asked.width, "doc_count": counts.get(place, 0)}, kept
+        places = [place for place in sorted({*between, *counts}) if counts.get(place, 0) >= asked.least]
+        self._take(len(places))
+        for place in places:
+            kept = (
+                [
+                    (columns, mask & (numbers == place))
+                    for (columns, _), mask, numbers in zip(segments, masks, of_rows, strict=True)
+                ]
+                if asked.inner
+                else []
+            )
+            spend(sum(len(mask) for _, mask in kept))
+            yield {"key": asked.start + place * asked.width, "doc_count": counts.get(place, 0)}, kept
 
 
 def _without_key(bucket: Mapping[str, Any]) -> dict[str, Any]:

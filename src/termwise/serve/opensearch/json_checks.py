@@ -72,6 +72,20 @@ def texts(value: object, where: str) -> list[str]:
     return value
 
 
+LONGEST_TAG = 100
+"""Characters of a tag around a word."""
+
+
+def tag(value: object, where: str) -> str:
+    """Return a tag, or the first of a list of tags; it is written for each word of each result."""
+    found = (texts(value, where) or [""])[0]
+    if len(found) > LONGEST_TAG:
+        raise ServiceError(
+            f"a tag of {where} is too long", facts=[("characters", len(found)), ("most", LONGEST_TAG)]
+        )
+    return found
+
+
 def several(value: object) -> Sequence[Any]:
     """Return a list, or one value as a list."""
     return value if isinstance(value, list) else [value]

@@ -19,6 +19,7 @@ from termwise.engine.boosts import Boost, rounded_boost
 from termwise.engine.word_matches import clauses_needed
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Equals, Filter, Not, Or, as_filter, filter_to_json
+from termwise.filters.evaluation import MOST_CONDITIONS, conditions_in
 from termwise.search import Relevance, Searcher
 from termwise.serve.errors import ServiceError, invalid_request
 from termwise.serve.indexes import OpenIndex
@@ -578,13 +579,17 @@ def _without_boost(kind: str, body: object) -> tuple[dict[str, Any], Any]:
 
 def _some(filters: list[Filter], least: int) -> Filter:
     """Return the filter that a number of filters, or more of them, give."""
-    found = [joined(list(each)) for each in islice(combinations(filters, least), MOST_COMBINATIONS + 1)]
-    if len(found) > MOST_COMBINATIONS:
-        raise UnsupportedError.of(
-            "minimum_should_match with more combinations of clauses than",
-            MOST_COMBINATIONS,
-            fix="lower the number of clauses",
-        )
+    chosen = [*islice(combinations(filters, least), MOST_COMBINATIONS + 1)]
+    sizes = {id(each): conditions_in(each) for each in filters}
+    conditions = sum(sizes[id(each)] for combination in chosen for each in combination)
+    for what, count, most in (
+        ("combinations of clauses", len(chosen), MOST_COMBINATIONS),
+        ("conditions in its combinations of clauses", conditions, MOST_CONDITIONS),
+    ):
+        if count > most:
+            fix = "lower the number of clauses"
+            raise UnsupportedError.of(f"minimum_should_match with more {what} than", most, fix=fix)
+    found = [joined(list(each)) for each in chosen]
     return found[0] if len(found) == 1 else Or(*found)
 
 

@@ -25,8 +25,8 @@ from termwise.serve.opensearch.json_checks import (
     record,
     several,
     single,
+    tag,
     text,
-    texts,
     whole,
 )
 from termwise.serve.opensearch.query import TranslatedQuery, condition_on_attributes, translate
@@ -267,9 +267,6 @@ def _sort_entry(entry: object) -> tuple[str, bool]:
     return POSITION if name == "_shard_doc" else name, order == "desc"
 
 
-LONGEST_TAG = 100
-"""Characters of a tag around a word of a highlight."""
-
 _HIGHLIGHT_KEYS = (
     "fragment_size",
     "number_of_fragments",
@@ -305,16 +302,6 @@ def _highlights(value: object, query: TranslatedQuery, fields: Fields) -> tuple[
     return tuple(found.values())
 
 
-def _tag(settings: Mapping[str, Any], key: str, default: str) -> str:
-    """Return the first of the tags before or after words; it is written for each word of each result."""
-    tag = (texts(settings.get(key, default), key) or [""])[0]
-    if len(tag) > LONGEST_TAG:
-        raise ServiceError(
-            f"a tag of {key} is too long", facts=[("characters", len(tag)), ("most", LONGEST_TAG)]
-        )
-    return tag
-
-
 def _highlight(name: str, settings: Mapping[str, Any], *, html: bool) -> Highlight:
     for key, known in (("type", ("unified", "plain", "fvh")), ("order", ("none", "score"))):
         if settings.get(key, known[0]) not in known:
@@ -323,8 +310,8 @@ def _highlight(name: str, settings: Mapping[str, Any], *, html: bool) -> Highlig
     size = whole(settings.get("fragment_size", FRAGMENT), "fragment_size")
     return Highlight(
         name,
-        _tag(settings, "pre_tags", "<em>"),
-        _tag(settings, "post_tags", "</em>"),
+        tag(settings.get("pre_tags", "<em>"), "pre_tags"),
+        tag(settings.get("post_tags", "</em>"), "post_tags"),
         LONGEST if whole_text else min(LONGEST, max(SHORTEST, size)),
         html,
     )

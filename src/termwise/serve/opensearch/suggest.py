@@ -14,7 +14,7 @@ from termwise.search.suggestions import SimilarWord, Suggestion, corrected
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
-from termwise.serve.opensearch.json_checks import known_keys, only_default, record, text, whole
+from termwise.serve.opensearch.json_checks import known_keys, only_default, record, tag, text, whole
 from termwise.serve.opensearch.words import Words
 
 MOST_SUGGESTERS = 10
@@ -108,7 +108,7 @@ def _read(name: str, value: object, common: object, fields: Fields) -> Suggester
     where = f"the suggester {name}"
     given = record(value, where)
     if "completion" in given or "prefix" in given:
-        fix = "search with match_bool_prefix, or complete words at POST /v1/indexes/INDEX/suggest"
+        fix = "search with match_bool_prefix, or complete words at GET /v1/indexes/INDEX/suggest"
         raise UnsupportedError.of("suggester", "completion", _KEYS, fix)
     kinds = [kind for kind in known_keys(given, where, ("text", *_KEYS)) if kind != "text"]
     if len(kinds) != 1:
@@ -122,8 +122,7 @@ def _read(name: str, value: object, common: object, fields: Fields) -> Suggester
     tags = None
     if "highlight" in body:
         highlight = known_keys(body["highlight"], f"highlight of {where}", ("pre_tag", "post_tag"))
-        before, after = (text(highlight.get(key, ""), key) for key in ("pre_tag", "post_tag"))
-        tags = before, after
+        tags = tag(highlight.get("pre_tag", ""), "pre_tag"), tag(highlight.get("post_tag", ""), "post_tag")
     words = text(given.get("text", common), f"text of {where}")
     return Suggester(name, kind, words, whole(body.get("size", 5), "size", 1), tags, tuple(notes))
 
@@ -175,5 +174,5 @@ def _phrases(asked: Suggester, found: Sequence[Suggestion]) -> Iterator[dict[str
             before, after = asked.tags
             marked = [f"{before}{each}{after}" for each in words]
             option["highlighted"] = corrected(asked.text, asked.text, found, marked)
-        spend(size=len(asked.text))
+        spend(size=sum(map(len, option.values())))
         yield {**option, "score": math.prod(map(_likeness, choice))}

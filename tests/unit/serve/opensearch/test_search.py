@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 from starlette.testclient import TestClient
@@ -16,9 +17,12 @@ from tests.unit.serve.conftest import TEAS, served
 
 import termwise
 from termwise.attributes import Schema
+from termwise.filters import ValueStatistics, value_statistics
+from termwise.filters.facets import Segments
 from termwise.records import Document
 from termwise.serve import ServiceSettings
 from termwise.serve.bodies import json_bytes
+from termwise.serve.opensearch import aggregations
 from termwise.serve.opensearch.routes import answered
 from termwise.serve.opensearch.search import Answer
 from termwise.serve.opensearch.words import Words
@@ -59,6 +63,13 @@ def refused(client: TestClient, body: object, words: str, path: str = "/shop/_se
     assert error["status"] == 400
     assert words in error["error"]["reason"]
     assert error["error"]["root_cause"][0]["type"] == error["error"]["type"]
+
+
+def in_pairs(levels: int) -> dict[str, Any]:
+    """Return conditions of which two are fulfilled, one of them again of such conditions, and so on."""
+    others = [{"term": {"price": price}} for price in range(8)]
+    inner = in_pairs(levels - 1) if levels else {"term": {"price": 9}}
+    return {"bool": {"should": [inner, *others], "minimum_should_match": 2}}
 
 
 def test_a_match_has_the_results_and_scores_of_the_searcher(client: TestClient, folder: Path) -> None:
@@ -1011,6 +1022,32 @@ def test_aggregations_beneath_each_other_have_a_limit(client: TestClient) -> Non
     refused(client, {"aggs": {"a": nested(6)}}, "beneath each other")
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"terms": {"field": "kind"}},
+        {"range": {"field": "price", "ranges": [{"to": to} for to in range(9)]}},
+        {"histogram": {"field": "price", "interval": 1}},
+    ],
+)
+def test_the_documents_of_one_bucket_at_a_time_take_memory(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, body: dict[str, Any]
+) -> None:
+    masks: list[ref[Any]] = []
+    most = 0
+
+    def statistics(segments: Segments, field: str) -> ValueStatistics:
+        nonlocal most
+        masks.extend(ref(mask) for _, mask in segments)
+        most = max(most, sum(each() is not None for each in masks))
+        return value_statistics(segments, field)
+
+    monkeypatch.setattr(aggregations, "value_statistics", statistics)
+    search(client, size=0, aggs={"a": {**body, "aggs": {"p": {"avg": {"field": "price"}}}}})
+    assert len(masks) > 3
+    assert most <= 2
+
+
 def test_buckets_have_aggregations_of_their_documents(client: TestClient) -> None:
     """Prices of green: 12 and 9; black: 7; ware: 40; herb: 5."""
     price = {"field": "price"}
@@ -1322,15 +1359,23 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"aggs": {"a": {"histogram": {"field": "kind", "interval": 5}}}}, "[histogram]"),
         ({"aggs": {"a": {"histogram": {"field": "price", "interval": 0}}}}, "interval above 0"),
         ({"aggs": {"a": {"histogram": {"field": "price"}}}}, "interval"),
+        ({"aggs": {"a": {"histogram": {"field": "price", "interval": 1, "offset": 1e300}}}}, "an offset up to"),
+        ({"aggs": {"a": {"aggs": {}}}}, "kinds: terms, range"),
+        ({"aggs": {"a": {"filter": {"bool": {"any": []}}}}}, "[any]"),
+        ({"aggs": {"a": {"filter": {"match_all": "x"}}}}, "match_all is an object"),
+        ({"aggs": {"a": {"range": {"field": "price", "keyed": True, "ranges": [
+            {"to": 5, "key": "x"}, {"from": 5, "key": "x"}]}}}}, "different keys"),
         ({"aggs": {"a": {"histogram": {"field": "price", "interval": 0.001}}}}, "larger interval"),
         ({"aggs": {"a": {"range": {"field": "kind", "ranges": [{"to": 5}]}}}}, "[range]"),
         ({"aggs": {"a": {"date_histogram": {"field": "price"}}}}, "ends of the periods"),
-        ({"suggest": {"a": {"prefix": "te", "completion": {"field": "text"}}}}, "match_bool_prefix"),
+        ({"suggest": {"a": {"prefix": "te", "completion": {"field": "text"}}}}, "GET /v1/indexes/INDEX/suggest"),
         ({"suggest": {"a": {"text": "te", "term": {"field": "text", "suggest_mode": "always"}}}}, "suggest_mode"),
         ({"suggest": {"a": {"text": "te", "term": {"field": "text"}, "phrase": {"field": "text"}}}}, "one of term"),
         ({"suggest": {"a": {"text": "te", "term": {"field": "kind"}}}}, "[kind]"),
         ({"suggest": {"a": {"term": {"field": "text"}}}}, "text of the suggester a"),
         ({"suggest": {"a": {"text": "te", "term": {"field": "text", "a": 1}}}}, "[a]"),
+        ({"suggest": {"a": {"text": "te", "phrase": {
+            "field": "text", "highlight": {"pre_tag": "<" * 101}}}}}, "tag of pre_tag is too long"),
         ({"suggest": {"text": "tea " * 2000, "a": {"term": {"field": "text"}}}}, "longer"),
         ({"suggest": {"text": "t"} | {f"a{n}": {"term": {"field": "text"}} for n in range(11)}}, "too many suggesters"),
         ({"query": {"multi_match": {"query": "tea", "max_expansions": 5}}}, "max_expansions"),
@@ -1346,6 +1391,12 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"size": 100_000}, "larger"),
         ({"query": {"match": {"text": {"query": "tea " * 2000, "operator": "and"}}}}, "longer"),
         ({"query": {"bool": {"filter": [{"term": {"price": n}} for n in range(300)]}}}, "too many clauses"),
+        *((body, "lower the number of clauses") for body in (
+            {"query": {"bool": {"filter": in_pairs(6)}}},
+            {"query": {"bool": {"must": {"match": {"text": "tea"}},
+                                "should": {"constant_score": {"filter": in_pairs(6)}}}}},
+            {"aggs": {"a": {"filter": in_pairs(6)}}})),
+        ({"query": {"wildcard": {"kind": "*" + "?x" * 500}}}, "too long"),
         ({"aggs": {f"a{n}": {"terms": {"field": "kind"}} for n in range(30)}}, "too many aggregations"),
         ({"size": "many"}, "size"),
     ],
