@@ -32,7 +32,7 @@ from termwise.index.attribute_columns import (
     KeywordsColumn,
     NumberColumn,
 )
-from termwise.index.segment import concatenated_ranges
+from termwise.index.segment import Segment, concatenated_ranges
 from termwise.validation import check, is_finite_number
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ CALL = 1600
 """Number of documents whose boosts take as long as what each computation takes besides."""
 
 Floats = npt.NDArray[np.float64]
+
+RowsOfSegments = Sequence[tuple[Segment, npt.NDArray[np.intp], npt.NDArray[np.int64]]]
+"""Segments of documents, the places of their documents, and the rows; see `Segments.by_segment`."""
 
 _SHAPES = ("saturation", "half_life", "near", "values", "filter")
 
@@ -253,6 +256,8 @@ class IndexBoosts:
         self.largest = 0.0
         for boost in boosts:  # in the order of `of`, so that rounding keeps the bound
             self.largest += max(float(rounded_boost(boost.weight)), 0.0)
+        filters = sum(boost.filter is not None for boost in self.boosts)
+        self._of_filters = filters * len(index) // max(1, len(self.boosts))  # which look at all documents
         self._computed = 0
         self._all: Floats | None = None
         self._biases: BoostBiases | None = None
@@ -260,7 +265,7 @@ class IndexBoosts:
     def of(self, ordinals: npt.NDArray[np.int64]) -> Floats:
         """Return the sum of all boosts of each document."""
         if self._all is None:
-            self._computed += len(ordinals) + CALL
+            self._computed += len(ordinals) + CALL + self._of_filters
             if self._computed <= len(self.index):
                 return self._sums(ordinals)
             self._all = self._sums(np.arange(len(self.index)))
@@ -276,22 +281,23 @@ class IndexBoosts:
         return self._biases
 
     def _sums(self, ordinals: npt.NDArray[np.int64]) -> Floats:
-        total = np.zeros(len(ordinals))
+        total, rows = np.zeros(len(ordinals)), [*self.index.segments.by_segment(ordinals)]
         for boost in self.boosts:
-            total += self.added_by(boost, ordinals)
+            total += rounded_boost(boost.weight * self._shapes(boost, ordinals, rows))
         return total
-
-    def added_by(self, boost: Boost, ordinals: npt.NDArray[np.int64]) -> Floats:
-        """Return what a boost adds to the score of each document."""
-        return rounded_boost(boost.weight * self.shapes(boost, ordinals))
 
     def shapes(self, boost: Boost, ordinals: npt.NDArray[np.int64]) -> Floats:
         """Return the shape of a boost for each document, from 0 to 1."""
+        return self._shapes(boost, ordinals, [*self.index.segments.by_segment(ordinals)])
+
+    def _shapes(
+        self, boost: Boost, ordinals: npt.NDArray[np.int64], rows_of_segments: RowsOfSegments
+    ) -> Floats:
         spend(len(ordinals))
         if boost.filter is not None:
             return allowed_documents(self.index, boost.filter).mask[ordinals].astype(np.float64)
         shapes = np.zeros(len(ordinals))
-        for segment, places, rows in self.index.segments.by_segment(ordinals):
+        for segment, places, rows in rows_of_segments:
             if segment.attributes is not None:
                 shapes[places] = self._of_rows(boost, segment.attributes, rows)
         return shapes

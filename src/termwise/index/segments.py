@@ -56,7 +56,7 @@ class Segments(tuple[Segment, ...]):
     ) -> Iterator[tuple[int, npt.NDArray[np.intp], npt.NDArray[np.int64]]]:
         """Yield the numbers of the segments of documents, the places of their documents in `ordinals`, and the rows."""
         owners = np.searchsorted(self.firsts, ordinals, side="right") - 1
-        for number in sorted(set(owners.tolist())):
+        for number in np.flatnonzero(np.bincount(owners)).tolist():  # faster than np.unique
             places = np.flatnonzero(owners == number)
             yield number, places, self[number].rows_of(ordinals[places] - self.firsts[number])
 

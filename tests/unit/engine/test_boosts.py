@@ -12,6 +12,7 @@ import pytest
 
 import termwise
 from termwise import Document, Query, build_index
+from termwise.engine import boosts
 from termwise.engine.boosts import Boost, IndexBoosts
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.explain.explanation_html import explanation_html
@@ -80,10 +81,21 @@ def test_shapes_by_hand(shop: Searcher) -> None:
 def test_values_are_found_as_by_a_filter(tmp_path: Path, value: str | float, other: str | float) -> None:
     documents = [Document(str(place), "tea", {"x": each}) for place, each in enumerate((value, other))]
     searcher = build_index(documents, tmp_path / "index")
-    boosts = [Boost("x", 1, values=[value]), Boost("x", 1, filter=f"x = {json.dumps(value)}")]
+    both = [Boost("x", 1, values=[value]), Boost("x", 1, filter=f"x = {json.dumps(value)}")]
     every = np.arange(2)
-    assert [IndexBoosts(searcher.index, [each], 0).of(every).tolist() for each in boosts] == [[1, 0]] * 2
-    assert IndexBoosts(searcher.index, boosts, 0).of(every).tolist() == [2, 0]
+    assert [IndexBoosts(searcher.index, [each], 0).of(every).tolist() for each in both] == [[1, 0]] * 2
+
+
+def test_boosts_by_filters_are_computed_once(shop: Searcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A filter looks at all documents, so those of all documents take no longer than those of one."""
+    monkeypatch.setattr(boosts, "CALL", 0)
+    of_shapes = {
+        "values": Boost("brand", 1, values=["Aki"]),
+        "filter": Boost("brand", 1, filter='brand = "Aki"'),
+    }
+    made = {name: IndexBoosts(shop.index, [each], 0) for name, each in of_shapes.items()}
+    assert [each.of(np.array([1])).tolist() for each in made.values()] == [[1], [1]]
+    assert [name for name, each in made.items() if each.biases() is not None] == ["filter"]
 
 
 def test_rankings(shop: Searcher) -> None:

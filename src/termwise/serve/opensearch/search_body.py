@@ -214,6 +214,10 @@ def _after(
     values = given.get("search_after")
     if values is None:
         return None
+    if given.get("collapse") is not None:
+        raise UnsupportedError.of(
+            "beside collapse, the key", "search_after", fix="use from for further pages"
+        )
     if not sort:
         raise UnsupportedError.of("search_after with the sort", SCORE, ["attributes", ID, f"{SCORE}, {ID}"])
     if not isinstance(values, list) or len(values) != len(sort):

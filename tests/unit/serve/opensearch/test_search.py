@@ -1332,6 +1332,7 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"sort": [{"price": {"order": "desc", "missing": "_first"}}]}, "missing"),
         ({"sort": [{"price": {"unmapped_type": "long"}}]}, "[unmapped_type]"),
         ({"search_after": [7]}, "search_after with the sort [_score]"),
+        ({"search_after": [7], "sort": "price", "collapse": {"field": "kind"}}, "beside collapse"),
         ({"sort": "_score", "search_after": [7]}, "search_after with the sort [_score]"),
         ({"sort": ["_score", "price"], "search_after": ["x", 7]}, "_score"),
         ({"sort": ["price", "_id"], "search_after": [7, 8]}, "_id"),
