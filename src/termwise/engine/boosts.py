@@ -283,19 +283,28 @@ class IndexBoosts:
     def _sums(self, ordinals: npt.NDArray[np.int64]) -> Floats:
         total, rows = np.zeros(len(ordinals)), [*self.index.segments.by_segment(ordinals)]
         for boost in self.boosts:
-            total += rounded_boost(boost.weight * self._shapes(boost, ordinals, rows))
+            if boost.filter is not None:
+                np.add(
+                    total, rounded_boost(boost.weight), out=total, where=self._fulfil(boost.filter, ordinals)
+                )
+            else:
+                total += rounded_boost(boost.weight * self._shapes(boost, ordinals, rows))
         return total
 
     def shapes(self, boost: Boost, ordinals: npt.NDArray[np.int64]) -> Floats:
         """Return the shape of a boost for each document, from 0 to 1."""
+        if boost.filter is not None:
+            return self._fulfil(boost.filter, ordinals).astype(np.float64)
         return self._shapes(boost, ordinals, [*self.index.segments.by_segment(ordinals)])
+
+    def _fulfil(self, filter: str, ordinals: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        spend(len(ordinals))
+        return allowed_documents(self.index, filter).mask[ordinals]
 
     def _shapes(
         self, boost: Boost, ordinals: npt.NDArray[np.int64], rows_of_segments: RowsOfSegments
     ) -> Floats:
         spend(len(ordinals))
-        if boost.filter is not None:
-            return allowed_documents(self.index, boost.filter).mask[ordinals].astype(np.float64)
         shapes = np.zeros(len(ordinals))
         for segment, places, rows in rows_of_segments:
             if segment.attributes is not None:
