@@ -69,7 +69,7 @@ class Budget:
             raise BudgetError(
                 "this would look at more documents than one answer may",
                 facts=[("most", self.documents)],
-                fixes=["use fewer conditions on attributes and texts"],
+                fixes=["use fewer conditions on attributes and texts, or count fewer values"],
             )
         if self._size_left < 0:
             raise BudgetError(
@@ -99,7 +99,7 @@ def limited(budget: Budget | None) -> Iterator[None]:
         ...
     termwise.errors.BudgetError: this would look at more documents than one answer may  [budget]
       most  10
-      fix   use fewer conditions on attributes and texts
+      fix   use fewer conditions on attributes and texts, or count fewer values
     """
     before = getattr(_thread, "budget", None)
     _thread.budget = budget
