@@ -34,8 +34,49 @@ from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.index.encoder_description import documents_of_languages
 from termwise.kernels.weighting import lucene_idf_of
-from termwise.text.analyzer_by_attribute import AnalyzerByAttribute, language_of_token, readings
+from termwise.text.analyzer_by_attribute import (
+    LANGUAGE_CODES,
+    AnalyzerByAttribute,
+    language_of_token,
+    readings,
+)
+from termwise.text.words_around import word_around
 from termwise.weights import TermWeights
+
+
+def language_of_words(index: Index, analyzer: AnalyzerByAttribute, text: str, known: str) -> str | None:
+    """Return the language whose documents have more words of a text than those of a known language; None without one.
+
+    Its documents have all words of the text that documents of the known language have, and some others. Documents whose
+    language is unknown count as those of the known one. Of several such languages, the one with most words is returned.
+
+    Examples
+    --------
+    >>> import tempfile, termwise
+    >>> from termwise.text import make_analyzer_by_attribute
+    >>> texts = [("en", "warm jacket"), ("de", "warme Jacke"), ("fr", "veste")]
+    >>> shop = [{"id": str(n), "text": text, "lang": lang} for n, (lang, text) in enumerate(texts)]
+    >>> analyzer = make_analyzer_by_attribute("lang")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     index = termwise.build_index(shop, folder + "/i", analyzer=analyzer).index
+    ...     [language_of_words(index, analyzer, text, "en") for text in ("Jacke", "warm", "warm jacket", "the veste")]
+    ['de', None, None, 'fr']
+    """
+    words: dict[str, set[tuple[int, int]]] = {}
+    for each in readings(analyzer):
+        spend()
+        analysis = each.analyze(text)
+        numbers = [index.vocabulary.number(token) for token in analysis.tokens]
+        for token, number, (start, end) in zip(
+            analysis.tokens, numbers, analysis.spans.tolist(), strict=True
+        ):
+            if number is not None and index.document_frequencies[number]:
+                language = language_of_token(token)
+                language = language if language in LANGUAGE_CODES else known
+                words.setdefault(language, set()).add(word_around(text, start, end))
+    of_known = words.pop(known, set())
+    others = {language: its for language, its in words.items() if its > of_known}
+    return max(sorted(others), key=lambda language: len(others[language]), default=None)
 
 
 @final

@@ -12,18 +12,30 @@ from termwise.attributes.json_values import value_text
 from termwise.engine.boosts import Boost, IndexBoosts, rounded_boost
 from termwise.explain.explanation import Contribution, Explanation
 
+NOT_ADDED = "not added to a match by meaning only"
+"""Shape of a boost that a result of a mixture does not have."""
+
 
 def with_boosts(
-    explanations: Sequence[Explanation], ordinals: npt.NDArray[np.int64], boosts: IndexBoosts
+    explanations: Sequence[Explanation],
+    ordinals: npt.NDArray[np.int64],
+    boosts: IndexBoosts,
+    have_all: npt.NDArray[np.bool_],
 ) -> list[Explanation]:
-    """Add the contributions of boosts to explanations of scores without them, of documents at some positions."""
+    """Add the contributions of boosts to explanations of scores without them, of documents at some positions.
+
+    Documents for which `have_all` is not true have those with a weight below 0 only.
+    """
     values = boosts.index.attributes(ordinals, [boost.attribute for boost in boosts.boosts])
     shapes = [boosts.shapes(boost, ordinals) for boost in boosts.boosts]
-    sums = boosts.of(ordinals)
+    added = [
+        rounded_boost(boost.weight * of_boost) * (have_all | (boost.weight < 0))
+        for boost, of_boost in zip(boosts.boosts, shapes, strict=True)
+    ]
     return [
         replace(
             explanation,
-            score=explanation.score + float(sums[place]),
+            score=explanation.score + float(sum(of_boost[place] for of_boost in added)),
             contributions=(
                 *explanation.contributions,
                 *(
@@ -32,11 +44,11 @@ def with_boosts(
                         origin="boost",
                         query_weight=boost.weight,
                         weight=float(of_boost[place]),
-                        score=float(rounded_boost(boost.weight * of_boost[place])),
+                        score=float(its[place]),
                         value=value_text(values[place].get(boost.attribute, "")),
-                        shape=_shape_text(boost),
+                        shape=_shape_text(boost) if have_all[place] or boost.weight < 0 else NOT_ADDED,
                     )
-                    for boost, of_boost in zip(boosts.boosts, shapes, strict=True)
+                    for boost, of_boost, its in zip(boosts.boosts, shapes, added, strict=True)
                 ),
             ),
         )

@@ -38,10 +38,14 @@ class BoostedMatches:
     matches : IndexMatches or MixtureMatches
         The documents with their scores without boosts.
     boosts : IndexBoosts
+    penalties : IndexBoosts or None
+        The boosts with a weight below 0; None without any. In a mixture, results that match by meaning only have no
+        others, unless no document matches by words: so a boost moves none of them above the documents that match.
     """
 
     matches: IndexMatches | MixtureMatches
     boosts: IndexBoosts
+    penalties: IndexBoosts | None
 
     def ordinals(self) -> Ordinals:
         """Return the positions of all matches, in the order of the index."""
@@ -61,7 +65,7 @@ class BoostedMatches:
         depth = max(FIRST * k, LEAST)
         while True:
             ordinals, scores = self.matches.best(depth)
-            boosted = scores + self.boosts.of(ordinals)
+            boosted = scores + self.of(ordinals)
             order = np.lexsort((ordinals, -boosted))[:k]
             is_last = len(ordinals) < depth
             if is_last or boosted[order[-1]] > scores[-1] + self.boosts.largest:
@@ -71,7 +75,21 @@ class BoostedMatches:
     def scores(self, ordinals: Ordinals) -> Scored:
         """Return the scores of any documents; see `IndexMatches.scores`."""
         scores, scored = self.matches.scores(ordinals)
-        return scores + self.boosts.of(ordinals), scored
+        return scores + self.of(ordinals), scored
+
+    def of(self, ordinals: Ordinals) -> npt.NDArray[np.float64]:
+        """Return what boosts add to the score of each document."""
+        added = self.boosts.of(ordinals)
+        by_words = self._by_words(ordinals)
+        if by_words.all():
+            return added
+        return np.where(by_words, added, 0.0 if self.penalties is None else self.penalties.of(ordinals))
+
+    def _by_words(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
+        """Return which documents have all boosts."""
+        if isinstance(self.matches, IndexMatches) or self.matches.by_meaning:
+            return np.ones(len(ordinals), dtype=np.bool_)
+        return self.matches.by_words(ordinals)
 
     def is_ranked(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
         """Return whether each document could be a result; see `IndexMatches.is_ranked`."""
@@ -81,4 +99,5 @@ class BoostedMatches:
         """Explain the score of each document, with a contribution of each boost after those of the query."""
         from termwise.explain.boosts import with_boosts
 
-        return with_boosts(self.matches.explain(doc_ids, ordinals, centred), ordinals, self.boosts)
+        explanations = self.matches.explain(doc_ids, ordinals, centred)
+        return with_boosts(explanations, ordinals, self.boosts, self._by_words(ordinals))

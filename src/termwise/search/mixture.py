@@ -40,6 +40,7 @@ from termwise.engine.allowed_documents import AllowedDocuments, aligned
 from termwise.engine.codes import has_digits
 from termwise.engine.feedback import Feedback, moved_query
 from termwise.engine.query_encoder import QueryEncoder
+from termwise.engine.query_languages import language_of_words
 from termwise.engine.query_settings import no_languages, no_whole_words, no_words
 from termwise.engine.query_vector import QueryVector
 from termwise.engine.retrieval import RankedOrdinals, Scored, VectorScan, first_stage, score_documents
@@ -289,15 +290,20 @@ class Mixture:
         """
         return meaning_part([(part.index, part.retrieves) for part in self.parts])
 
-    def other_language(self, search: Search) -> str | None:
-        """Return the language of the query if the vectors know only English, and it is another one; None otherwise.
+    def other_language(self, search: Search, text: str) -> str | None:
+        """Return the language of a query if the vectors know only English, and it is another one; None otherwise.
 
-        Only `Search.lang` says the language. Values that are no languages are none.
+        `Search.lang` says the language, or else the documents do: the query is in another language if documents of it
+        have all words of the query that English documents have, and some more. Values that are no languages count as
+        English.
         """
-        place, language = self.meaning_part, self.words.language_of(search)
-        if place is None or language not in LANGUAGE_CODES or language == "en":
+        place, words = self.meaning_part, self.words
+        if place is None or not has_english_pieces(self.parts[place].backend.encoder.analyzer):
             return None
-        return language if has_english_pieces(self.parts[place].backend.encoder.analyzer) else None
+        language = words.language_of(search)
+        if language is None and isinstance(words.encoder.analyzer, AnalyzerByAttribute):
+            language = language_of_words(words.index, words.encoder.analyzer, text, "en")
+        return None if language == "en" or language not in LANGUAGE_CODES else language
 
     @property
     def suggesting(self) -> SingleIndex:
@@ -413,7 +419,8 @@ class Mixture:
             by_part.append(_normalised(vector, scores, matched))
         place = self.word_part
         encoder = None if place is None else query.parts[place].encoder
-        weights = part_weights(self.parts, self._own_weights(search), place, query.text, encoder)
+        language = self.other_language(search, query.text)
+        weights = part_weights(self.parts, self._own_weights(search), place, query.text, encoder, language)
         matches = MixtureMatches(
             self,
             query,
@@ -607,7 +614,7 @@ class MixtureMatches:
             return self.search.min_relevance
         if self.mixture.unrelated is None or self.level is None:
             return 0.0
-        if has_codes_only(self.query.text) or self.mixture.other_language(self.search) is not None:
+        if has_codes_only(self.query.text) or self.weights.language is not None:
             return LEAST_RELEVANCE_OF_PIECES
         if self.has_words and self.search.match is None and not has_digits(self.query.text):
             return 0.0  # the words of documents that have parts of a code only are not those of the query
@@ -729,7 +736,7 @@ class MixtureMatches:
                 replace(explanation, relevance=each)
                 for explanation, each in zip(explanations, relevance.tolist(), strict=True)
             ]
-        if self.weights.identifiers:
+        if self.weights.differ:
             reasons = self.weights.reasons()
             explanations = [
                 replace(

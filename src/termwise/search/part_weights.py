@@ -21,6 +21,8 @@ no document has the word itself, it is enough that each added term is rare, and 
 ``AB-1``, if all completions have the form of an identifier.
 
 In queries of more than `MOST_WORDS` words, which are documents rather than queries, nothing is an identifier.
+
+If the query is in a language that the vectors do not know, see `Mixture.other_language`, the share is 1.
 """
 
 from __future__ import annotations
@@ -78,18 +80,29 @@ class PartWeights:
         Identifiers in the query, because of which the weights differ from the given ones.
     share : float
         Share of the query that is an identifier, 0 without any.
+    language : str or None
+        Language of the query if the vectors do not know it, because of which they have no weight.
     """
 
     weights: tuple[float, ...]
     given: tuple[float, ...]
     identifiers: tuple[str, ...] = ()
     share: float = 0.0
+    language: str | None = None
+
+    @property
+    def differ(self) -> bool:
+        """Whether the weights differ from the given ones."""
+        return self.weights != self.given
 
     def reasons(self) -> list[str]:
         """Return for each part why its weight differs from the given one; empty if it does not."""
-        named = ", ".join(self.identifiers)
-        verb = "is an identifier" if len(self.identifiers) == 1 else "are identifiers"
-        why = f"{named} {verb}, {self.share:.0%} of the query"
+        if self.language is not None:
+            why = f"the language of the query is {self.language}, and the vectors know English only"
+        else:
+            named = ", ".join(self.identifiers)
+            verb = "is an identifier" if len(self.identifiers) == 1 else "are identifiers"
+            why = f"{named} {verb}, {self.share:.0%} of the query"
         return [
             "" if weight == given else f"not {given:.4g}: {why}"
             for given, weight in zip(self.given, self.weights, strict=True)
@@ -102,20 +115,24 @@ def part_weights(
     words: int | None,
     text: str,
     encoder: QueryEncoder | None = None,
+    other_language: str | None = None,
 ) -> PartWeights:
     """Return the weights of the parts for a query.
 
     `own` are their weights without identifiers, and `words` is the place of the part of words, if there is one.
-    `encoder` encodes the query for this part, with the terms that the search adds.
+    `encoder` encodes the query for this part, with the terms that the search adds. `other_language` is the language of
+    the query if the vectors do not know it.
     """
     similar = None if words is None else parts[words].backend.similar_terms
     if words is None or similar is None or own[words] <= 0:
         return PartWeights(own, own)
-    if '"' not in text and not has_digits(text):  # most queries
+    if '"' not in text and not has_digits(text) and other_language is None:  # most queries
         return PartWeights(own, own)
     moved = [
         part.index.term_vectors is not None and weight > 0 for part, weight in zip(parts, own, strict=True)
     ]
+    if other_language is not None:
+        return PartWeights(_moved(own, moved, words, 1.0), own, language=other_language)
     if not any(moved) or len(text.split()) > MOST_WORDS:
         return PartWeights(own, own)
     found = () if encoder is None else added_terms(encoder, text).terms
@@ -125,10 +142,15 @@ def part_weights(
     )
     if not identifiers:
         return PartWeights(own, own)
+    return PartWeights(_moved(own, moved, words, share), own, identifiers, share)
+
+
+def _moved(own: Sequence[float], moved: Sequence[bool], words: int, share: float) -> tuple[float, ...]:
+    """Return the weights after a share of those that are moved is added to the part of words."""
     given = sum(weight for weight, moves in zip(own, moved, strict=True) if moves)
     weights = [weight * (1 - share) if moves else weight for weight, moves in zip(own, moved, strict=True)]
     weights[words] += share * given
-    return PartWeights(tuple(weights), own, identifiers, share)
+    return tuple(weights)
 
 
 def _has_shape(word: str) -> bool:

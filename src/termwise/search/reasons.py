@@ -69,7 +69,11 @@ def reasons_for_none(
         lines = _reasons_of_query(results, backend, advice)
     if results.left_out_by_relevance:
         least, left_out = results.least_relevance, "documents that are near in meaning are left out, because"
-        language = None if isinstance(backend, SingleIndex) else backend.other_language(results.search)
+        language = (
+            None
+            if isinstance(backend, SingleIndex)
+            else backend.other_language(results.search, results.query.text)
+        )
         if least < LEAST_RELEVANCE_OF_PIECES:
             lines.append(f"no document is near enough in meaning: the relevance of all is below {least:g}")
         elif language is not None:

@@ -118,6 +118,11 @@ class Relevance:
             self.synonyms.matcher(analyzer)
             self.query_rules.prepare(analyzer)
 
+    @cached_property
+    def penalties(self) -> tuple[Boost, ...]:
+        """Boosts with a weight below 0."""
+        return tuple(boost for boost in self.boosts if boost.weight < 0)
+
     def with_boosts(self, boosts: Iterable[Boost]) -> Relevance:
         """Return the relevance with further boosts; synonyms and rules that are analysed stay so.
 

@@ -29,10 +29,11 @@ from termwise.text.analyzer_by_attribute import readings
 from termwise.validation import is_integer
 
 if TYPE_CHECKING:
-    from termwise.engine.boosts import IndexBoosts
+    from termwise.engine.boosts import Boost, IndexBoosts
     from termwise.explain.explanation import Explanation
     from termwise.filters import Filter, ValueCount, ValueStatistics
     from termwise.filters.facets import Segments
+    from termwise.search.boosted_matches import BoostedMatches
     from termwise.search.mixture import MixtureMatches
     from termwise.search.relevance import Relevance
     from termwise.search.snippets import Snippet
@@ -107,7 +108,8 @@ class Results:
                 "in a mixture, pages after a value have the results that match by words",
                 fixes=[Fix.use(only_words=True)],
             )
-        self._boosts = None if search.relevance is None else boosts_of(backend, search.relevance)
+        relevance = search.relevance
+        self._boosts = None if relevance is None else boosts_of(backend, relevance, relevance.boosts)
         for name in (*search.facets, *search.ranges):
             schema.check_name(name)
         try:
@@ -241,12 +243,15 @@ class Results:
 
     def matches(self, exclude: frozenset[str]) -> Matches:
         """Return the documents that match the query, with boosts in their scores, without the excluded ones."""
-        matches = self._unboosted(exclude)
-        if self._boosts is None:
-            return matches
+        return self._unboosted(exclude) if self._boosts is None else self._boosted(exclude, self._boosts)
+
+    def _boosted(self, exclude: frozenset[str], boosts: IndexBoosts) -> BoostedMatches:
         from termwise.search.boosted_matches import BoostedMatches
 
-        return BoostedMatches(matches, self._boosts)
+        penalties, relevance = None, self.search.relevance
+        if self._is_mixture and relevance is not None:
+            penalties = boosts_of(self._backend, relevance, relevance.penalties)
+        return BoostedMatches(self._unboosted(exclude), boosts, penalties)
 
     def _unboosted(self, exclude: frozenset[str]) -> IndexMatches | MixtureMatches:
         """Return the documents that match the query, without the excluded ones; those of the last call are kept."""
@@ -276,7 +281,8 @@ class Results:
             scores, scored = self._unboosted(exclude).scores(ordinals)
         scores = np.where(scored, scores, scores[scored].min() if scored.any() else 0.0)
         if self._boosts is not None:
-            scores = scores + self._boosts.of(ordinals)
+            boosted = self._boosts if self._lists else self._boosted(exclude, self._boosts)
+            scores = scores + boosted.of(ordinals)
         order = np.lexsort((~scored, -scores))
         if exclude:
             order = order[~np.isin(ordinals[order], self._positions(exclude))]
@@ -762,15 +768,15 @@ def _in_order(ordinals: Ordinals, scores: Floats) -> Best:
     return lambda k: (ordinals[:k], scores[:k])
 
 
-def boosts_of(backend: Backend, relevance: Relevance) -> IndexBoosts | None:
-    """Return the boosts of a relevance for the documents of a backend, or None if it has no boosts.
+def boosts_of(backend: Backend, relevance: Relevance, boosts: tuple[Boost, ...]) -> IndexBoosts | None:
+    """Return some of the boosts of a relevance for the documents of a backend, or None without any.
 
     Raises
     ------
     ParameterError, UnknownNameError
         If the documents lack an attribute, or it has another type; the error names the file and the key.
     """
-    boosts, kept = relevance.boosts, backend.kept_boosts
+    kept = backend.kept_boosts
     if not boosts:
         return None
     for (given, at), same in [*kept.items()]:  # faster than by hashes

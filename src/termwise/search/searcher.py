@@ -492,7 +492,7 @@ class Searcher:
         """
         from termwise.search.results import boosts_of
 
-        boosts = boosts_of(self.backend, relevance)
+        boosts = boosts_of(self.backend, relevance, relevance.boosts)
         if isinstance(self.backend, SingleIndex):
             search = Search(relevance=_only_synonyms(relevance))
             scored = [

@@ -383,6 +383,39 @@ def test_results_by_meaning_are_those_of_queries_in_english(tmp_path: Path) -> N
     assert by_kind.search(Search("couch", lang="code")).matched == "meaning"  # no language
 
 
+def test_vectors_of_english_have_no_weight_in_queries_of_other_languages(tmp_path: Path) -> None:
+    shop = [
+        {"id": f"{lang}{number}", "text": text, "lang": lang}
+        for lang, texts in {
+            "de": ["Küchenmesser aus Stahl, Bosch", "Schlafsack für den Winter"],
+            "en": ["mess tin and measuring cup of steel, Bosch", "hammer drill", "kitchen knife"],
+        }.items()
+        for number, text in enumerate(texts)
+    ]
+    mixture = termwise.build_index(shop, tmp_path / "m", model="instant", analyzer=BY_LANG, store_text=True)
+
+    def language(query: str, **options: object) -> str | None:
+        found = mixture.search(Search(query, **options))  # type: ignore[arg-type]
+        found.ranking  # noqa: B018
+        return found._all_matches.weights.language  # type: ignore[union-attr]
+
+    assert [language(query) for query in ("Schlafsack", "Bosch Küchenmesser", "Schlafsack sleeping")] == [
+        "de"
+    ] * 3
+    assert [
+        language(query) for query in ("Bosch", "kitchen knife", "Schlafsack hammer", "unknown", "the")
+    ] == [None] * 5
+    assert language("knife", lang="de") == "de"
+    assert language("Schlafsack", lang="en") is None
+    results = mixture.search(Search("Schlafsack"))
+    assert results.ranking.doc_ids == ("de1",)
+    assert results.explain()[0].parts[1].weight == 0
+    assert "language of the query is de" in results.explain()[0].parts[1].reason
+    plain = mixture.search(Search("kitchen knife"))
+    assert len(plain.ranking) > 1
+    assert plain.explain()[0].parts[1].reason == ""
+
+
 def test_codes_and_accents_are_found_in_every_language(tmp_path: Path) -> None:
     texts = {
         "de": "Filter AK-2184/Z",

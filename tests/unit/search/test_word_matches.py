@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from termwise import Document, build_index
 from termwise.errors import ParameterError
-from termwise.search import Relevance, Search, Searcher
+from termwise.search import Boost, Relevance, Search, Searcher
 from termwise.search.mixture import Mixture
 
 TEXTS = {
@@ -452,3 +452,48 @@ def test_codes_with_dashes(tmp_path: Path, model: str) -> None:
     for query in ("10 mm", "5 10mm"):
         results = shop.search(Search(query, match="all"))
         assert (results.ranking.doc_ids[0], results.count()) == ("range", 1)
+
+
+@pytest.fixture(scope="module")
+def sofas(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
+    """Return a mixture in which one sofa, and much else, is on sale."""
+    texts = [
+        *[f"a grey sofa number {n}" for n in range(4)],
+        "a couch",
+        *[f"a lamp number {n}" for n in range(20)],
+    ]
+    shop = [
+        {"id": str(n), "text": text, "sale": n == 3 or n > 4, "old": n in (0, 4)}
+        for n, text in enumerate(texts)
+    ]
+    path = tmp_path_factory.mktemp("sofas") / "mixture"
+    return build_index(shop, path, model="instant", store_text=True, attributes="all")
+
+
+def test_boosts_lift_no_result_by_meaning_above_matches_by_words(sofas: Searcher) -> None:
+    sale = Relevance(boosts=(Boost("sale", 100, values=[True]), Boost("old", -50, values=[True])))
+    results = sofas.search(Search("sofa", k=25, relevance=sale))
+    assert results.matched == "all"
+    ids, plain = results.ranking.doc_ids, sofas.search(Search("sofa", k=25))
+    assert ids[0] == "3"
+    assert results.matching()[0] == "words"
+    before = dict(zip(plain.ranking.doc_ids, plain.ranking.scores.tolist(), strict=True))
+    added = {
+        doc_id: score - before[doc_id] for doc_id, score in zip(ids, results.ranking.scores, strict=True)
+    }
+    assert added["3"] == pytest.approx(100)
+    assert added["0"] == added["4"] == pytest.approx(-50)  # those below 0 count for all
+    assert all(added[doc_id] == 0 for doc_id in ids if doc_id not in ("0", "3", "4"))
+    for each in results.explain():
+        assert sum(part.score for part in each.contributions) + each.constant == pytest.approx(each.score)
+        shown = {part.term: part.shape for part in each.contributions if part.origin == "boost"}
+        assert ("by meaning only" in (shown["sale"] or "")) == (each.doc_id not in {"0", "1", "2", "3"})
+    among = sofas.search(Search("sofa", k=25, candidates=ids, relevance=sale)).ranking
+    assert (among.doc_ids, among.scores.tolist()) == (ids, results.ranking.scores.tolist())
+
+
+def test_boosts_of_results_by_meaning_if_no_document_has_a_word(sofas: Searcher) -> None:
+    sale = Relevance(boosts=(Boost("sale", 100, values=[True]),))
+    results = sofas.search(Search("furniture", k=25, relevance=sale, min_relevance=0))
+    assert results.matched == "meaning"
+    assert set(results.ranking.doc_ids[:21]) == {"3", *map(str, range(5, 25))}
