@@ -27,10 +27,9 @@ def with_boosts(
     Documents for which `have_all` is not true have those with a weight below 0 only.
     """
     values = boosts.index.attributes(ordinals, [boost.attribute for boost in boosts.boosts])
-    shapes = [boosts.shapes(boost, ordinals) for boost in boosts.boosts]
+    shapes = [boosts.shapes(boost, ordinals) * (have_all | (boost.weight < 0)) for boost in boosts.boosts]
     added = [
-        rounded_boost(boost.weight * of_boost) * (have_all | (boost.weight < 0))
-        for boost, of_boost in zip(boosts.boosts, shapes, strict=True)
+        rounded_boost(boost.weight * of_boost) for boost, of_boost in zip(boosts.boosts, shapes, strict=True)
     ]
     return [
         replace(

@@ -312,7 +312,7 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
     if tokenizer not in tokenizers:
         tokenizers = _tokenizers(_all_words())
     if tokenizer not in tokenizers:
-        if known := _known(base):
+        if isinstance(options["tokenizer"], str) and (known := _known(base)):
             raise VocabularyMismatchError(
                 "the analyzer was made by another version of termwise, with other words",
                 facts=[("analyzer", spec.name), ("words", tokenizer), ("here", known[0].name)],
