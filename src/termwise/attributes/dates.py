@@ -6,13 +6,14 @@ in UTC; a zone may leave out its minutes, ``+01``. A date without a time is stor
 each moment of that day. Digits of a fraction after the sixth are dropped, and the leap second ``:60`` is the last
 microsecond before it. A number is seconds since 1970, or from `FIRST_MILLISECOND` on, milliseconds.
 
-In a comparison, ``now`` is the current second, and ``now-7d`` seven days before; see `relative_date`.
+In a comparison, ``now`` is the current second, ``now-7d`` seven days before, and ``now-7d/d`` the whole day of that
+moment; see `relative_date`.
 """
 
 from __future__ import annotations
 
 import re
-from calendar import monthrange
+from calendar import isleap, monthrange
 from datetime import UTC, date, datetime, timedelta
 
 DAY = 86_400_000_000
@@ -44,12 +45,13 @@ FIRST_MILLISECOND = 10**11
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
+_MONDAY = 4 * DAY
 _ISO = re.compile(
     r"[0-9]{4}-[0-9]{2}(-[0-9]{2}"
     r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?)?"
 )
 _LEAP_SECOND = re.compile(r"(?<=:[0-9]{2}):60(\.[0-9]+)?")
-_RELATIVE = re.compile(r"now((?:[+-][0-9]{1,6}[smhdwMy])*)")
+_RELATIVE = re.compile(r"now((?:[+-][0-9]{1,6}[smhdwMy])*)(?:/([smhdwMy]))?")
 
 
 def parse_date(text: str) -> tuple[int, int] | None:
@@ -85,16 +87,20 @@ def parse_date(text: str) -> tuple[int, int] | None:
     return (first, last) if first >= EARLIEST and last <= LATEST else None
 
 
-def relative_date(text: str) -> int | None:
-    """Return the microseconds of ``now`` with steps such as ``-7d``, ``-12h`` and ``+3M``; None for another text.
+def relative_date(text: str) -> tuple[int, int] | None:
+    """Return the first and the last microsecond of ``now`` with steps such as ``-7d`` and ``+3M``; None otherwise.
 
-    The units are s, m (minutes), h, d, w, M (months) and y. A day that a month lacks becomes its last day. `LATEST` and
+    The units are s, m (minutes), h, d, w, M (months) and y. A day that a month lacks becomes its last day. The two are
+    equal without a unit at the end, as in ``now-7d/d``: the whole day in UTC, or the week from Monday on. `LATEST` and
     `EARLIEST` are limits.
 
     Examples
     --------
-    >>> relative_date("now") - relative_date("now-7d") >= 7 * DAY - 1_000_000, relative_date("today")
+    >>> relative_date("now")[0] - relative_date("now-7d")[0] >= 7 * DAY - 1_000_000, relative_date("today")
     (True, None)
+    >>> first, last = relative_date("now-7d/d")
+    >>> first % DAY, last - first == DAY - 1
+    (0, True)
     """
     match = _RELATIVE.fullmatch(text)
     if match is None:
@@ -103,17 +109,32 @@ def relative_date(text: str) -> int | None:
     for sign, count, unit in re.findall(r"([+-])([0-9]+)([a-zA-Z])", match[1]):
         number = int(f"{sign}{count}")
         try:
-            if unit in LETTERS:
-                moment += number * UNITS[LETTERS[unit]] * _MICROSECOND
-            else:
-                year, month = divmod(
-                    moment.year * 12 + moment.month - 1 + number * (12 if unit == "y" else 1), 12
-                )
-                day = min(moment.day, monthrange(year, month + 1)[1])
-                moment = moment.replace(year=year, month=month + 1, day=day)
+            moment = _moved(moment, number, unit)
         except (OverflowError, ValueError, IndexError):
-            return LATEST if number > 0 else EARLIEST
-    return _since_epoch(moment)
+            return (LATEST, LATEST) if number > 0 else (EARLIEST, EARLIEST)
+    return _whole(moment, match[2]) if match[2] else (_since_epoch(moment), _since_epoch(moment))
+
+
+def _moved(moment: datetime, number: int, unit: str) -> datetime:
+    """Return a moment moved by a number of units."""
+    if unit in LETTERS:
+        return moment + number * UNITS[LETTERS[unit]] * _MICROSECOND
+    year, month = divmod(moment.year * 12 + moment.month - 1 + number * (12 if unit == "y" else 1), 12)
+    day = min(moment.day, monthrange(year, month + 1)[1])
+    return moment.replace(year=year, month=month + 1, day=day)
+
+
+def _whole(moment: datetime, unit: str) -> tuple[int, int]:
+    """Return the first and the last microsecond of the unit that a moment is in."""
+    if unit in LETTERS:
+        since, length = _since_epoch(moment), round(UNITS[LETTERS[unit]])
+        first = since - (since - _MONDAY) % length
+    else:
+        first = _since_epoch(datetime(moment.year, moment.month if unit == "M" else 1, 1))
+        length = DAY * (
+            monthrange(moment.year, moment.month)[1] if unit == "M" else 365 + isleap(moment.year)
+        )
+    return first, min(first + length - 1, LATEST)
 
 
 def epoch_date(number: float) -> int | None:

@@ -149,9 +149,7 @@ class _Span:
 
 def _span(condition: Condition, kind: FieldType, value: Value) -> _Span:
     if kind == "date":
-        moments = parse_date(value) if isinstance(value, str) else None
-        if moments is None and isinstance(value, str) and (moment := relative_date(value)) is not None:
-            moments = moment, moment
+        moments = (parse_date(value) or relative_date(value)) if isinstance(value, str) else None
         if moments is None:
             raise _mismatch(condition, kind, value)
         first, last = moments

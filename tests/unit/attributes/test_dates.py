@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from termwise.attributes import dates
 from termwise.attributes.dates import (
     DAY,
     EARLIEST,
@@ -106,13 +107,50 @@ def test_moments_before_and_after_now() -> None:
     for text, days in (("now", 0), ("now-7d", -7), ("now+1w-24h", 6), ("now-1440m", -1), ("now-60s+60s", 0)):
         found = relative_date(text)
         assert found is not None
-        assert abs(found - now - days * DAY) < 5_000_000
-    month, year = relative_date("now-1M"), relative_date("now-12M")
+        assert found[0] == found[1]
+        assert abs(found[0] - now - days * DAY) < 5_000_000
+    month, year, twelve = map(relative_date, ("now-1M", "now-1y", "now-12M"))
     assert month is not None
-    assert 28 * DAY - 5_000_000 <= now - month <= 31 * DAY + 5_000_000
-    assert abs((year or 0) - (relative_date("now-1y") or 0)) <= 1_000_000
-    assert (relative_date("now+9999y"), relative_date("now-999999M")) == (LATEST, EARLIEST)
-    assert [relative_date(text) for text in ("now-7", "now-7D", "now -7d", "Now", "")] == [None] * 5
+    assert 28 * DAY - 5_000_000 <= now - month[0] <= 31 * DAY + 5_000_000
+    assert year is not None
+    assert twelve is not None
+    assert abs(year[0] - twelve[0]) <= 1_000_000
+    assert (relative_date("now+9999y"), relative_date("now-999999M")) == ((LATEST,) * 2, (EARLIEST,) * 2)
+    wrong = ("now-7", "now-7D", "now -7d", "Now", "", "now/", "now/D", "now/d-1d", "now/d/d")
+    assert [relative_date(text) for text in wrong] == [None] * len(wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("now/s", "2024-03-13T18:30:05", "2024-03-13T18:30:05"),
+        ("now/m", "2024-03-13T18:30:00", "2024-03-13T18:30:59"),
+        ("now-1h/h", "2024-03-13T17:00:00", "2024-03-13T17:59:59"),
+        ("now-90d/d", "2023-12-14T00:00:00", "2023-12-14T23:59:59"),
+        ("now/w", "2024-03-11T00:00:00", "2024-03-17T23:59:59"),  # from Monday to Sunday
+        ("now-1M/M", "2024-02-01T00:00:00", "2024-02-29T23:59:59"),
+        ("now/y", "2024-01-01T00:00:00", "2024-12-31T23:59:59"),
+        ("now-2023y/y", "0001-01-01T00:00:00", "0001-12-31T23:59:59"),
+        ("now+7975y/w", "9999-03-08T00:00:00", "9999-03-14T23:59:59"),
+        ("now+7975y+292d/w", "9999-12-27T00:00:00", "9999-12-31T23:59:59"),
+    ],
+)
+def test_a_moment_is_rounded_to_a_whole_unit(
+    text: str, first: str, last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Clock:
+            return cls(2024, 3, 13, 18, 30, 5, 17, tz)  # a Wednesday
+
+    monkeypatch.setattr(dates, "datetime", Clock)
+    assert relative_date(text) == (_first(first), _first(last) + SECOND - 1)
+
+
+def _first(text: str) -> int:
+    found = parse_date(text)
+    assert found is not None
+    return found[0]
 
 
 @pytest.mark.parametrize("number", [1e308, -1e308, float("inf"), float("nan"), 10**400, -(10**400)])

@@ -221,7 +221,7 @@ def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, lev
     ranges = given.get("ranges")
     if not isinstance(ranges, list) or not ranges:
         raise ServiceError("an aggregation of ranges needs a list of ranges", facts=[("aggregation", name)])
-    edges = tuple(map(_range, ranges))
+    edges = tuple(_range(each, field, fields) for each in ranges)
     if keyed and len({each.key for each in edges}) < len(edges):
         raise ServiceError("ranges of a keyed answer have different keys", facts=[("aggregation", name)])
     return Aggregation(name, kind, _numeric(kind, field, fields), ranges=edges, keyed=keyed, inner=inner)
@@ -253,9 +253,9 @@ def _order(value: object) -> str:
     return str(keys[0][1]) if keys and keys[0][0] == "_key" else ""
 
 
-def _range(value: object) -> Range:
+def _range(value: object, field: str, fields: Fields) -> Range:
     given = known_keys(value, "a range", ("key", "from", "to"))
-    low, high = given.get("from"), given.get("to")
+    low, high = (fields.typed(field, given.get(edge)) for edge in ("from", "to"))
     if low is None and high is None:
         raise ServiceError("a range of an aggregation needs from or to")
     shown = "-".join("*" if edge is None else _shown(edge) for edge in (low, high))

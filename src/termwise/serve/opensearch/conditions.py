@@ -52,7 +52,8 @@ def _term(body: object, fields: Fields) -> Filter:
         value = given.get("value")
         if flag(given.get("case_insensitive", False), "case_insensitive of term"):
             return EqualsIgnoringCase(fields.attribute(name, "term"), text(value, "value of term"))
-    return Equals(fields.attribute(name, "term"), value)
+    attribute = fields.attribute(name, "term")
+    return Equals(attribute, fields.typed(attribute, value))
 
 
 def _terms(body: object, fields: Fields) -> Filter:
@@ -62,7 +63,8 @@ def _terms(body: object, fields: Fields) -> Filter:
     name, values = single(given, "terms")
     if not isinstance(values, list):
         raise UnsupportedError.of("terms with", type(values).__name__, ["a list of values"])
-    return In(fields.attribute(name, "terms"), tuple(values))
+    attribute = fields.attribute(name, "terms")
+    return In(attribute, tuple(fields.typed(attribute, each) for each in values))
 
 
 def _range(body: object, fields: Fields) -> Filter:
@@ -73,7 +75,7 @@ def _range(body: object, fields: Fields) -> Filter:
     bounds: dict[str, Any] = {key: each for key, each in given.items() if key in _BOUNDS and each is not None}
     if not bounds:
         raise ServiceError("a range needs a bound", facts=[("bounds", ", ".join(_BOUNDS))])
-    return joined([_BOUNDS[key](attribute, each) for key, each in bounds.items()])
+    return joined([_BOUNDS[key](attribute, fields.typed(attribute, each)) for key, each in bounds.items()])
 
 
 def _exists(body: object, fields: Fields) -> Filter:

@@ -13,6 +13,7 @@ from termwise.collection.fields import BODY_FIELDS
 from termwise.errors import UnknownNameError
 from termwise.fast_dataclass import dataclass
 from termwise.search import Searcher
+from termwise.search.query_syntax import typed_value
 from termwise.serve.documents import field_weights
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
@@ -122,6 +123,10 @@ class Fields:
         raise UnknownNameError.of(
             "field of the documents of this index", name, dict.fromkeys([*known, *self.schema])
         )
+
+    def typed(self, attribute: str, value: Any) -> Any:
+        """Return a value of a condition; a string may stand for a number, true or false of the attribute."""
+        return typed_value(value, self.schema.get(attribute)) if isinstance(value, str) else value
 
     def part(self, clause: str, names: Sequence[str]) -> str:
         """Return the names of a clause with words if they are only some of the texts of a document, or ``""``.

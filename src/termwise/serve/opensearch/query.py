@@ -398,7 +398,8 @@ class _Reading:
             name, value = single(body, kind)
             if isinstance(value, dict):
                 value = known_keys(value, f"match on the attribute {name}", ("query",)).get("query")
-            return Equals(self.fields.attribute(name), value)
+            attribute = self.fields.attribute(name)
+            return Equals(attribute, self.fields.typed(attribute, value))
         raise UnsupportedError.of(
             "among conditions on attributes, the clause", kind, ["bool", "match on an attribute", *CONDITIONS]
         )

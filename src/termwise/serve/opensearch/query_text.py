@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from termwise.fast_dataclass import dataclass
-from termwise.search.query_syntax import typed_value
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
@@ -352,14 +351,10 @@ class _QueryString(_Parser):
                 raise self.unsupported("for a text, the range", seen)
             return self.on_text(kind, seen, (name,))
         attribute = fields.attribute(name)
-
-        def typed(value: str) -> Any:
-            return typed_value(_unescaped(value), fields.schema.get(attribute))
-
         if self.next[0] in ("boost", "fuzzy"):
             raise self.unsupported(f"for the attribute {name},", self.next[1])
         if kind == "quoted":
-            return _condition("term", {attribute: typed(seen[1:-1])})
+            return _condition("term", {attribute: _unescaped(seen[1:-1])})
         if kind == "range":
             low, to, high = seen[1:-1].strip().partition(" TO ")
             if not to:
@@ -368,7 +363,7 @@ class _QueryString(_Parser):
                 "gte" if seen[0] == "[" else "gt": low.strip(),
                 "lte" if seen[-1] == "]" else "lt": high.strip(),
             }
-            bounds = {key: typed(end.strip('"')) for key, end in ends.items() if end != "*"}
+            bounds = {key: _unescaped(end.strip('"')) for key, end in ends.items() if end != "*"}
             return (
                 _condition("range", {attribute: bounds})
                 if bounds
@@ -376,10 +371,10 @@ class _QueryString(_Parser):
             )
         if compared := re.match("(>=|<=|>|<)(.+)", seen):
             key = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt"}[compared[1]]
-            return _condition("range", {attribute: {key: typed(compared[2])}})
+            return _condition("range", {attribute: {key: _unescaped(compared[2])}})
         if re.search(r"(?<!\\)[*?]", seen):
             return _condition("wildcard", {attribute: {"value": seen}})
-        return _condition("term", {attribute: typed(seen)})
+        return _condition("term", {attribute: _unescaped(seen)})
 
 
 class _SimpleQueryString(_Parser):

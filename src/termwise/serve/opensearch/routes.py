@@ -83,6 +83,8 @@ COSMETIC = frozenset(
         "human",
         "error_trace",
         "preference",
+        "timeout",
+        "cancel_after_time_interval",
         "request_cache",
         "allow_partial_search_results",
         "batched_reduce_size",
@@ -270,7 +272,7 @@ def _some_searched(
 
 def _searched(service: Service, default: str | None, header: bytes, body: bytes) -> Answer:
     """Answer one search, given its header and its body as JSON."""
-    given = known_keys(parsed_json(header), "the header of a search", ("index",))
+    given = known_keys(parsed_json(header), "the header of a search", ("index", *COSMETIC))
     names = several(given.get("index", default))
     served = _named(service, None if names == [None] else ",".join(texts(names, "index")))
     return search(served.current(), parsed_json(body), {}, service.settings)

@@ -9,6 +9,7 @@ from typing import Any
 from termwise.attributes.dates import EARLIEST, LATEST, iso, to_datetime
 from termwise.display.safe_text import shown
 from termwise.engine.result_order import ID, POSITION, SCORE, written_key
+from termwise.errors import UnknownNameError
 from termwise.explain.passages import SHORTEST
 from termwise.fast_dataclass import dataclass
 from termwise.search import Searcher
@@ -34,6 +35,12 @@ from termwise.serve.opensearch.suggest import Suggester, read_suggesters
 from termwise.serve.settings import ServiceSettings
 from termwise.validation import is_integer
 
+IGNORED = ("timeout", "cancel_after_time_interval", "stats")
+"""Keys of the body of a search that change no result; the service has a time limit of its own."""
+
+UNSET = {"version": False, "seq_no_primary_term": False, "profile": False, "terminate_after": 0}
+"""Keys of the body of a search that only have the value that changes nothing."""
+
 BODY_KEYS = (
     "query",
     "post_filter",
@@ -49,6 +56,8 @@ BODY_KEYS = (
     "explain",
     "track_total_hits",
     "track_scores",
+    *IGNORED,
+    *UNSET,
 )
 """Supported keys of the body of a search."""
 
@@ -148,6 +157,7 @@ def read_search(
         If the index has no such field.
     """
     given = dict(known_keys(body, "a search", BODY_KEYS))
+    only_default(given, "a search", **UNSET)
     given |= {name: parameters[name] for name in SEARCH_PARAMETERS if name in parameters}
     searcher = opened.searcher
     fields = Fields.of(searcher)
@@ -194,13 +204,11 @@ def _collapse(value: object, fields: Fields) -> str | None:
 def _sort(value: object, query: TranslatedQuery, fields: Fields) -> tuple[tuple[str, ...], bool]:
     """Return the keys to sort by, as `Search.sort` has them, and whether the answer has scores.
 
-    The order of the index is ``_doc`` or ``_shard_doc``.
+    The order of the index is ``_doc`` or ``_shard_doc``. A key of an unknown field is left out if it has an
+    ``unmapped_type``.
     """
-    entries = [_sort_entry(each) for each in ([] if value is None else _sort_list(value))]
-    keys = [
-        written_key((name if name in (SCORE, ID, POSITION) else fields.attribute(name), descending))
-        for name, descending in entries
-    ]
+    entries = [_sort_entry(each, fields) for each in ([] if value is None else _sort_list(value))]
+    keys = [written_key(each) for each in entries if each is not None]
     if len(set(keys)) < len(keys):
         raise UnsupportedError.of("sort twice by", ", ".join(keys))
     has_score = SCORE in keys
@@ -250,25 +258,35 @@ def _sort_list(value: object) -> list[Any]:
     return list(several(value))
 
 
-def _sort_entry(entry: object) -> tuple[str, bool]:
-    """Return the name of a field, and whether its largest value is first."""
+def _sort_entry(entry: object, fields: Fields) -> tuple[str, bool] | None:
+    """Return the key of an entry, and whether its largest value is first; None if the key is left out."""
     if isinstance(entry, str):
         name, _, order = entry.partition(":")
         given: dict[str, Any] = {"order": order} if order else {}
     else:
         name, value = single(entry, "an entry of sort")
         given = {"order": value} if isinstance(value, str) else record(value, f"sort by {name}")
-    known_keys(given, f"sort by {name}", ("order",) if name == SCORE else ("order", "missing"))
+    known = ("order",) if name == SCORE else ("order", "missing", "unmapped_type")
+    known_keys(given, f"sort by {name}", known)
     only_default(given, f"sort by {name}", missing="_last")
     order = given.get("order", "desc" if name == SCORE else "asc")
     if order not in ("asc", "desc") or (name, order) == (SCORE, "asc"):
-        known, fix = (
+        orders, fix = (
             (["desc"], "omit the order: the largest score is first")
             if name == SCORE
             else (["asc", "desc"], "")
         )
-        raise UnsupportedError.of(f"for {name}, the order", order, known, fix)
-    return POSITION if name == "_shard_doc" else name, order == "desc"
+        raise UnsupportedError.of(f"for {name}, the order", order, orders, fix)
+    if name == "_shard_doc":
+        name = POSITION
+    elif name not in (SCORE, ID, POSITION):
+        try:
+            name = fields.attribute(name)
+        except UnknownNameError:
+            if "unmapped_type" not in given:
+                raise
+            return None
+    return name, order == "desc"
 
 
 _HIGHLIGHT_KEYS = (

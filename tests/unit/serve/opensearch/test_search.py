@@ -7,6 +7,7 @@ import math
 import re
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from weakref import ref
@@ -253,6 +254,52 @@ def test_results_are_sorted_by_an_attribute(client: TestClient) -> None:
     assert ids(search(client, {"match": {"text": "tea"}}, collapse={"field": "kind"}, sort="price")) == [
         "assam", "genmaicha", "pot",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "same"),
+    [
+        ({"sort": [{"price": {"order": "desc", "unmapped_type": "long", "missing": "_last"}}]},
+         {"sort": [{"price": "desc"}]}),
+        ({"sort": [{"sold": {"unmapped_type": "long"}}, "price"]}, {"sort": ["price"]}),
+        ({"sort": [{"sold": {"order": "desc", "unmapped_type": "long"}}]}, {}),
+        ({"timeout": "10s", "cancel_after_time_interval": "5s", "stats": ["box"], "track_scores": True}, {}),
+        ({"version": False, "seq_no_primary_term": False, "profile": False, "terminate_after": 0}, {}),
+        ({"query": {"range": {"price": {"gte": "7", "lt": "12.5"}}}},
+         {"query": {"range": {"price": {"gte": 7, "lt": 12.5}}}}),
+        ({"query": {"term": {"price": {"value": "9.0"}}}}, {"query": {"term": {"price": 9}}}),
+        ({"query": {"terms": {"price": ["9", 7]}}}, {"query": {"terms": {"price": [9, 7]}}}),
+        ({"query": {"match": {"price": "9"}}}, {"query": {"match": {"price": 9}}}),
+        ({"query": {"bool": {"must": {"match": {"text": "tea"}}, "should": {"term": {"price": "9"}}}}},
+         {"query": {"bool": {"must": {"match": {"text": "tea"}}, "should": {"term": {"price": 9}}}}}),
+        ({"aggs": {"a": {"range": {"field": "price", "ranges": [{"from": "5", "to": "10"}]}}}},
+         {"aggs": {"a": {"range": {"field": "price", "ranges": [{"from": 5, "to": 10}]}}}}),
+    ],
+)  # fmt: skip
+def test_what_changes_nothing_is_ignored_and_strings_are_values(
+    client: TestClient, body: dict[str, Any], same: dict[str, Any]
+) -> None:
+    found, expected = (search(client, **each) for each in (body, same))
+    assert found | {"took": 0} == expected | {"took": 0}
+
+
+def test_booleans_and_dates_are_given_as_strings(tmp_path: Path) -> None:
+    today = datetime.now(UTC)
+    added = {"a": today, "b": today - timedelta(days=90), "c": today - timedelta(days=91)}
+    termwise.build_index(
+        [Document(name, "tea", {"sale": name == "a", "added": day}) for name, day in added.items()],
+        tmp_path / "s.tw",
+    )
+    with served([str(tmp_path / "s.tw")]) as client:
+        for query, found in (
+            ({"term": {"sale": "true"}}, ["a"]),
+            ({"terms": {"sale": ["false"]}}, ["b", "c"]),
+            ({"range": {"added": {"gte": "now-90d/d"}}}, ["a", "b"]),
+            ({"range": {"added": {"gt": "now-90d/d"}}}, ["a"]),
+            ({"range": {"added": {"lte": "now-91d/d"}}}, ["c"]),
+        ):
+            assert ids(search(client, query, index="s")) == found
+        refused(client, {"query": {"range": {"added": {"gte": "now/d-1d"}}}}, "another type", "/s/_search")
 
 
 def test_results_are_sorted_by_several_keys(client: TestClient) -> None:
@@ -1228,7 +1275,8 @@ def test_bodies_may_have_the_media_type_of_elasticsearch(client: TestClient) -> 
 
 def test_several_searches_have_an_answer_each(client: TestClient) -> None:
     lines = (
-        '{}\n{"query": {"match": {"text": "rice"}}}\n{"index": "none"}\n{}\n{}\n{"query": {"regexp": {}}}\n'
+        '{"preference": "me"}\n{"query": {"match": {"text": "rice"}}}\n'
+        '{"index": "none"}\n{}\n{}\n{"query": {"regexp": {}}}\n'
     )
     answer = client.post("/shop/_msearch", content=lines, headers={"content-type": "application/x-ndjson"})
     found, unknown, wrong = answer.json()["responses"]
@@ -1319,7 +1367,8 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
          "use filter"),
         ({"query": {"bool": {"must": {"match": {"text": {"query": "tea", "boost": 0}}},
                              "should": {"term": {"kind": "green"}}}}}, "beside should, a text with the boost [0]"),
-        ({"query": {"bool": {"must": {"match": {"text": "tea"}}, "should": {"term": {"price": "9"}}}}}, "another type"),
+        ({"query": {"bool": {"must": {"match": {"text": "tea"}}, "should": {"term": {"price": "9 EUR"}}}}},
+         "another type"),
         ({"query": {"bool": {"must_not": {"match": {"text": {"query": "a tea pot", "operator": "and"}}}}}},
          "must_not"),
         ({"query": {"match_all": {}}, "highlight": {"fields": {"text": {}}}}, "highlight"),
@@ -1330,7 +1379,12 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"sort": [{"_score": "asc"}]}, "omit the order: the largest score is first"),
         ({"sort": [{"price": "up"}]}, "supported: asc, desc"),
         ({"sort": [{"price": {"order": "desc", "missing": "_first"}}]}, "missing"),
-        ({"sort": [{"price": {"unmapped_type": "long"}}]}, "[unmapped_type]"),
+        ({"sort": [{"prize": {"order": "asc"}}]}, "prize"),
+        ({"sort": [{"text": {"unmapped_type": "keyword"}}]}, "sort or collapse on the text"),
+        ({"profile": True}, "profile of a search"),
+        ({"terminate_after": 10}, "terminate_after of a search"),
+        ({"query": {"range": {"price": {"gte": "10 EUR"}}}}, "another type"),
+        ({"query": {"match": {"price": "cheap"}}}, "another type"),
         ({"search_after": [7]}, "search_after with the sort [_score]"),
         ({"search_after": [7], "sort": "price", "collapse": {"field": "kind"}}, "beside collapse"),
         ({"sort": "_score", "search_after": [7]}, "search_after with the sort [_score]"),
@@ -1356,7 +1410,7 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"aggs": {"a": {"terms": {"field": "kind", "order": {"b": "desc"}}}}}, '{"_key": "asc"}'),
         ({"aggs": {"a": {"terms": {"field": "kind", "order": [{"_key": "asc"}, {"_count": "desc"}]}}}}, "order of an"),
         ({"aggs": {"a": {"filter": {"match": {"text": "tea"}}}}}, "[match]"),
-        ({"aggs": {"a": {"filter": {"term": {"price": "9"}}}}}, "another type"),
+        ({"aggs": {"a": {"filter": {"term": {"price": "9 EUR"}}}}}, "another type"),
         ({"aggs": {"a": {"histogram": {"field": "kind", "interval": 5}}}}, "[histogram]"),
         ({"aggs": {"a": {"histogram": {"field": "price", "interval": 0}}}}, "interval above 0"),
         ({"aggs": {"a": {"histogram": {"field": "price"}}}}, "interval"),
