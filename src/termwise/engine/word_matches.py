@@ -98,8 +98,8 @@ def words_needed(match: str, words: int) -> int:
     ([1, 1, 2, 3], 3, 1)
     >>> [words_needed("2<-25% 9<-3", words) for words in (2, 4, 7, 9, 10)]
     [2, 3, 6, 7, 7]
-    >>> words_needed("-3", 2), words_needed("5", 2)
-    (1, 2)
+    >>> words_needed("-3", 2), words_needed("5", 2), words_needed("2<75%", 2), words_needed("2<75%", 3)
+    (1, 2, 2, 2)
     """
     return max(1, clauses_needed(NAMED.get(match, match), words))
 
