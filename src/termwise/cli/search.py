@@ -379,10 +379,9 @@ def _print_json_lines(
 
 def _suggestion(results: Results) -> str:
     """Return the similar words that were searched for, and those that lead to other results, as a line."""
-    from termwise.search.reasons import suggested_words
+    from termwise.search.reasons import also_searched_for, suggested_words
 
-    similar = results.similar_words() if results.search.fuzzy else []
-    searched = suggested_words(each for each in similar if not each.is_code)
+    searched = also_searched_for(results)
     lines = {"also searched for": searched, "did you mean": suggested_words(results.did_you_mean())}
     return "; ".join(f"{label}: {listed(words)}" for label, words in lines.items() if words)
 

@@ -37,6 +37,15 @@ def suggested_words(suggestions: Iterable[Suggestion]) -> list[str]:
     return list(dict.fromkeys(similar.word for each in suggestions for similar in each.words))
 
 
+def also_searched_for(results: Results) -> list[str]:
+    """Return the words of similar spelling that a fuzzy search added to the query."""
+    return (
+        suggested_words(each for each in results.similar_words() if not each.is_code)
+        if results.search.fuzzy
+        else []
+    )
+
+
 def conditions_text(results: Results) -> str:
     """Describe the conditions of a search; empty without any."""
     parts = [] if results.filter is None else [f"filtered by {legible_line(str(results.filter))}"]

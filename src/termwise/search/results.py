@@ -128,6 +128,7 @@ class Results:
         self._query: EncodedQuery | None = None
         self._matched: tuple[frozenset[str], IndexMatches | MixtureMatches] | None = None
         self._ranking: Ranking | None = None
+        self._similar: list[Suggestion] | None = None
         self._suggestions: list[Suggestion] | None = None
         self._same_text: tuple[str, ...] = ()
         self._same_text_of_all: tuple[str, ...] | None = None
@@ -140,7 +141,7 @@ class Results:
         results.text, results._query_id, results._lists = query.text, query.query_id, False
         results._k, results._candidates, results._exclude = k, candidates, exclude
         results._set_rules()
-        results._query = results._matched = results._ranking = results._suggestions = None
+        results._query = results._matched = results._ranking = results._similar = results._suggestions = None
         return results
 
     def _set_rules(self) -> None:
@@ -715,6 +716,11 @@ class Results:
 
     def similar_words(self) -> list[Suggestion]:
         """Return the probably mistyped words of the query, with the nearest ones; see `Searcher.did_you_mean`."""
+        if self._similar is None:
+            self._similar = self._mistyped()
+        return self._similar
+
+    def _mistyped(self) -> list[Suggestion]:
         backend = self._backend.suggesting
         if backend.similar_terms is None or self.search.like is not None or self.search.like_text is not None:
             return []

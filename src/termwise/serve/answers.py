@@ -195,7 +195,8 @@ class SearchAnswer(SearchedIndex):
     `total` is the number of documents that match the words of the query, of which they contain the share `matched`:
     as `match` of the request. If no document of a mixture does, `matched` is `meaning`, and `total`, `facets` and the
     order of `sort` are those of all results; `total_relation` is `gte` if there can be more than `total`.
-    `unknown_pins` are pinned documents that the index lacks; `reasons` say why there are no results.
+    `unknown_pins` are pinned documents that the index lacks; `also_searched_for` are the words of similar
+    spelling that a fuzzy search added; `reasons` say why there are no results.
     """
 
     hits: list[HitAnswer]
@@ -203,6 +204,7 @@ class SearchAnswer(SearchedIndex):
     unknown_pins: NotRequired[list[str]]
     matched: NotRequired[str]
     facets: NotRequired[dict[str, list[FacetValue]]]
+    also_searched_for: NotRequired[list[str]]
     did_you_mean: NotRequired[list[dict[str, Any]]]
     reasons: NotRequired[list[str]]
     milliseconds: float
@@ -224,6 +226,7 @@ class FusedSearchAnswer(TypedDict):
     total: NotRequired[int]
     total_relation: NotRequired[Literal["gte"]]
     facets: NotRequired[dict[str, list[FacetValue]]]
+    also_searched_for: NotRequired[list[str]]
     did_you_mean: NotRequired[list[dict[str, Any]]]
     reasons: NotRequired[list[str]]
     milliseconds: float

@@ -27,6 +27,7 @@ from termwise.fusion import fuse, reciprocal_rank_fusion
 from termwise.records import AttributeValue, Ranking, Run, ScoredDoc
 from termwise.search import Results, Search, Searcher
 from termwise.search.hits import Matching
+from termwise.search.reasons import also_searched_for
 from termwise.search.request import MOST_RESULTS
 from termwise.serve.answers import FusedSearchAnswer, HitAnswer, PartScore, SearchedIndex
 from termwise.serve.indexes import OpenIndex, ServedIndexes
@@ -93,6 +94,8 @@ def fused_search(
         answer["facets"] = facet_records(
             _facets([each.facets() for each in counted.values()], request, schema)
         )
+    if searched := list(dict.fromkeys(word for each in found.values() for word in also_searched_for(each))):
+        answer["also_searched_for"] = searched
     similar = [{each.span for each in results.similar_words()} for results in found.values()]
     suggested = {each.span: each for results in found.values() for each in results.did_you_mean()}
     if words := [suggested[span] for span in sorted(suggested) if all(span in others for others in similar)]:

@@ -18,6 +18,7 @@ from termwise.explain import Explanation
 from termwise.filters import ValueCount
 from termwise.records import join_fields
 from termwise.search import Hit, Results, Searcher, Snippet
+from termwise.search.reasons import also_searched_for
 from termwise.serve.answers import (
     Excerpt,
     ExplainAnswer,
@@ -84,6 +85,8 @@ def search(opened: OpenIndex, request: SearchRequest, settings: ServiceSettings)
         spend()
         answer["facets"] = facet_records(results.facets())
     spend()
+    if searched := also_searched_for(results):
+        answer["also_searched_for"] = searched
     suggested = results.did_you_mean()
     if suggested:
         answer["did_you_mean"] = [asdict(each) for each in suggested]

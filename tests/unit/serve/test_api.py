@@ -105,7 +105,11 @@ def test_a_mistyped_word_is_suggested_and_found(client: TestClient) -> None:
     answer = _search(client, query="pepermint")
     assert answer["hits"] == []
     assert answer["did_you_mean"][0]["words"][0]["word"] == "peppermint"
-    assert [hit["doc_id"] for hit in _search(client, query="pepermint", fuzzy=True)["hits"]] == ["mint/fresh"]
+    assert "also_searched_for" not in answer
+    fuzzy = _search(client, query="pepermint", fuzzy=True)
+    assert [hit["doc_id"] for hit in fuzzy["hits"]] == ["mint/fresh"]
+    assert fuzzy["also_searched_for"] == ["peppermint"]
+    assert "also_searched_for" not in _search(client, query="peppermint", fuzzy=True)
     assert client.get(f"{SHOP}/suggest", params={"text": "pepp"}).json()["completions"] == ["peppermint"]
 
 
@@ -393,6 +397,7 @@ def test_fused_facets_texts_and_conditions(both: Callable[..., Any]) -> None:
     ]
     assert shown[0]["excerpt"]["marks"] == [[18, 21]]
     assert _ids(both(query="gren", fuzzy=True, must_not=["rice"], filter="price < 15")) == ["sencha"]
+    assert both(query="gren", fuzzy=True)["also_searched_for"] == ["green"]
     assert both(query="gren")["did_you_mean"][0]["words"][0]["word"] == "green"
     assert both(400, query="tea", k=900, offset=900)["error"]["message"].startswith("k + offset is larger")
 

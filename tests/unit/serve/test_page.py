@@ -270,6 +270,8 @@ def test_words_of_similar_spelling(client: TestClient) -> None:
     assert "No results" in text
     fuzzy = page(client, "/?q=pepermint&fuzzy=1")
     assert 'class="origin fuzzy"' in fuzzy
+    assert "Also searched for peppermint" in words(fuzzy)
+    assert "Also searched for" not in text
     assert "Did you mean" not in fuzzy, "it leads to the same results"
     assert "Did you mean" not in page(client, "/?q=pepermint+-leaves&is.kind=green"), "it leads to no results"
     assert "similar spelling" in words(fuzzy)
