@@ -39,8 +39,9 @@ class BoostedMatches:
         The documents with their scores without boosts.
     boosts : IndexBoosts
     penalties : IndexBoosts or None
-        The boosts with a weight below 0; None without any. In a mixture, results that match by meaning only have no
-        others, unless no document matches by words: so a boost moves none of them above the documents that match.
+        The boosts with a weight below 0; None without any. In a mixture with vectors, results that match by meaning
+        only have no others, unless no document matches by words: so a boost moves none of them above the documents that
+        match.
     """
 
     matches: IndexMatches | MixtureMatches
@@ -87,9 +88,10 @@ class BoostedMatches:
 
     def _by_words(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
         """Return which documents have all boosts."""
-        if isinstance(self.matches, IndexMatches) or self.matches.by_meaning:
+        matches = self.matches
+        if isinstance(matches, IndexMatches) or matches.mixture.meaning_part is None or matches.by_meaning:
             return np.ones(len(ordinals), dtype=np.bool_)
-        return self.matches.by_words(ordinals)
+        return matches.by_words(ordinals)
 
     def is_ranked(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
         """Return whether each document could be a result; see `IndexMatches.is_ranked`."""
