@@ -125,7 +125,7 @@ def _moved(moment: datetime, number: int, unit: str) -> datetime:
 
 
 def _whole(moment: datetime, unit: str) -> tuple[int, int]:
-    """Return the first and the last microsecond of the unit that a moment is in."""
+    """Return the first and the last microsecond of the calendar unit, such as a day, that contains a moment."""
     if unit in LETTERS:
         since, length = _since_epoch(moment), round(UNITS[LETTERS[unit]])
         first = since - (since - _MONDAY) % length

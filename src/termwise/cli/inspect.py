@@ -176,7 +176,7 @@ def _rows(facts: dict[str, Any], index: Index) -> list[tuple[str, str]]:
 
 
 def _analyzer_rows(analyzer: AnalyzerRecord, index: Index) -> list[tuple[str, str]]:
-    """Return the name of an analyzer, of one by attribute also its attribute and analyzers, and what it needs."""
+    """Return the rows of an analyzer: its name, its analyzers by attribute value, and the package that it needs."""
     from termwise.engine.query_encoder import languages_of
     from termwise.text.analyzer_by_attribute import NAME, OTHER
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from termwise.budget import TEXT, spend
 from termwise.index import Index
 from termwise.text.folding import folded
+from termwise.text.words_with_parts import DASHES, HYPHENS
 
 MOST_READ = 300
 """Largest number of documents whose texts are read for a code.
@@ -25,7 +26,7 @@ with a unit, such as ``5mm``, only those with both as a whole contain it, which 
 
 _MEASURE = re.compile(r"[0-9][0-9.,]*[ \u00a0\u2009\u202f]?[^\W\d_]+")
 _PART = re.compile(r"[0-9]+(?:[.,][0-9]+)*|[^\W\d_]+|[^\W_]")
-_BETWEEN = r"(?:[ _&'’.\u00a0\u2009\u202f]| ?[-/\u2010-\u2015\u2212] ?)?"
+_BETWEEN = rf"(?:[ _&'’.\u00a0\u2009\u202f]| ?[-/{HYPHENS}{DASHES}] ?)?"
 
 
 def has_digits(word: str) -> bool:

@@ -45,7 +45,7 @@ from termwise.weights import TermWeights
 
 
 def language_of_words(index: Index, analyzer: AnalyzerByAttribute, text: str, known: str) -> str | None:
-    """Return the language whose documents have more words of a text than those of a known language; None without one.
+    """Return the language of a query if its documents cover more query words than those of `known`; None otherwise.
 
     Its documents have all words of the text that documents of the known language have, and some others. Documents whose
     language is unknown count as those of the known one. Of several such languages, the one with most words is returned.
@@ -130,7 +130,7 @@ class QueryEncoderByLanguage:
         return [factors[each.spans, each.origin][language_of_token(each.term)] for each in added]
 
     def _of_word(self, language: str, numbers: Sequence[int]) -> WordStatistics:
-        """Return the statistics of a word in a language."""
+        """Return document frequency, current idf and stored idf of a word in a language."""
         frequencies = self.index.document_frequencies
         having = {number: int(frequencies[number]) for number in numbers if frequencies[number]}
         return WordStatistics(
@@ -158,7 +158,7 @@ class QueryEncoderByLanguage:
 
     @cached_property
     def _frequencies(self) -> npt.NDArray[np.uint32]:
-        """Document frequencies in the weights."""
+        """Document frequencies from which the stored weights were computed."""
         return self.index.built_frequencies()
 
     @cached_property

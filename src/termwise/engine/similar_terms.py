@@ -48,7 +48,7 @@ from termwise.index.segment import concatenated_ranges
 from termwise.index.terms import MappedVocabulary
 from termwise.text import LOWER_CASE, Analysis, Analyzer, WordAnalyzer
 from termwise.text.analyzer_by_attribute import SEPARATOR, AnalyzerByAttribute, language_of_token
-from termwise.text.words_with_parts import DASHES
+from termwise.text.words_with_parts import DASHES, HYPHENS
 from termwise.weights import TermWeights
 
 MOST_TERMS = 5
@@ -84,7 +84,7 @@ MOST_COMPLETIONS = 50
 FEW_DOCUMENTS = 200
 """If at most so many documents contain the words before the last one, completions are looked for in their terms."""
 
-JOINTS = f"-/_\u2010\u2011{DASHES}"
+JOINTS = f"-/_{HYPHENS}{DASHES}"
 """Characters that can join the parts of a word, such as hyphens; a completion can continue after them."""
 
 

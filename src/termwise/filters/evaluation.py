@@ -208,7 +208,7 @@ def _matching(strings: StringTable, value: str) -> npt.NDArray[np.int64]:
 def _fitting(
     strings: StringTable, numbers: npt.NDArray[np.int64], fits: Callable[[str], object]
 ) -> npt.NDArray[np.int64]:
-    """Return the numbers of the strings that pass a test."""
+    """Return the numbers of the strings for which `fits` is true."""
     found: list[int] = []
     characters = 0
     for first in range(0, len(numbers), STRINGS):

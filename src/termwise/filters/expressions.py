@@ -224,7 +224,7 @@ class ContainsIgnoringCase(_PartTest):
 
 
 class MatchesIgnoringCase(_PartTest):
-    """``field matches ignoring case value``, of an attribute of strings."""
+    """``field matches ignoring case value``, of an attribute of strings: `Matches` without regard to case."""
 
     symbol = "matches ignoring case"
 

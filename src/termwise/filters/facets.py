@@ -183,9 +183,9 @@ def _most_frequent_strings(every: Sequence[_Counts], n: int) -> list[ValueCount]
 
 
 def _added(every: Sequence[_Counts]) -> tuple[StringTable, npt.NDArray[np.int64], Counter[str]]:
-    """Add up the counts of segments by the numbers of the strings of one, and by the strings that it lacks.
+    """Return the sums of the counts of all segments, by string number of the largest one, and of all other strings.
 
-    It is the one with most strings. The strings of the others are decoded, to be looked up in it.
+    The largest segment is the one with most strings. The strings of the others are decoded, to be looked up in it.
     """
     largest = max(every, key=lambda each: len(each.values))
     assert largest.strings is not None, "all segments have strings"

@@ -87,7 +87,7 @@ class BoostedMatches:
         return np.where(by_words, added, 0.0 if self.penalties is None else self.penalties.of(ordinals))
 
     def _by_words(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
-        """Return which documents have all boosts."""
+        """Return which documents get boosts with a weight above 0, too."""
         matches = self.matches
         if isinstance(matches, IndexMatches) or matches.mixture.meaning_part is None or matches.by_meaning:
             return np.ones(len(ordinals), dtype=np.bool_)

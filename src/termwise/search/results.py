@@ -333,7 +333,7 @@ class Results:
         return not matches.by_meaning or (matches.count_is_exact and self.windows is None)
 
     def is_match(self, doc_id: str) -> bool:
-        """Return whether a document is one of those that `count` counts.
+        """Return whether a document is a match; see `count`.
 
         Raises
         ------
@@ -461,7 +461,7 @@ class Results:
         return value_statistics(self.segments(), attribute)
 
     def segments(self) -> Segments:
-        """Return the attributes of each segment, and which of its rows match, to count with `termwise.filters.facets`.
+        """Return the attribute columns of each segment and a mask of its matching rows, for `termwise.filters.facets`.
 
         Of candidates, those that fulfil the conditions match.
         """

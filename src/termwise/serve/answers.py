@@ -183,7 +183,7 @@ class SearchedIndex(TypedDict):
 
 
 class FacetsAnswer(SearchedIndex):
-    """Counts of the values of attributes over the matches; `matched` says what these match, as that of a search."""
+    """Counts of attribute values over all matches; for `matched` see `SearchAnswer`."""
 
     matched: NotRequired[str]
     facets: dict[str, list[FacetValue]]

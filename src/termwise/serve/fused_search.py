@@ -265,7 +265,7 @@ def _values(
 
 
 def _counted(found: Mapping[str, Results]) -> dict[str, Results]:
-    """Return the results whose matches count: those by meaning only if no index has others."""
+    """Return the results that are counted, by index; matches by meaning count only if no index has matches by words."""
     by_words = {name: each for name, each in found.items() if each.matched != "meaning"}
     if len(by_words) < len(found) and any(each.count() for each in by_words.values()):
         return by_words

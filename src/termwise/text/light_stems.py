@@ -213,7 +213,7 @@ def _after(letters: str, longer: int, ending: str) -> _Rules:
 
 
 SHORTEST_WITH_S = 3
-"""Length that a word exceeds if *-s* can be the ending of a German plural or genitive."""
+"""Words of at most this length keep a final *-s*."""
 
 
 def _not_after(*endings: str) -> str:

@@ -26,9 +26,12 @@ RULES = 2
 """Version of the rules, at the end of the names of tokenizers. With the first version, dashes separated all words."""
 
 DASHES = "\u2012\u2013\u2014\u2015\u2212"
-"""Figure dash, en dash, em dash, horizontal bar and minus sign, which texts have in place of a hyphen."""
+"""Dashes that are often written in place of a hyphen: figure, en and em dash, horizontal bar, minus sign."""
 
-_HYPHENS, _SPACES = "\u2010\u2011", "\u00a0\u2009\u202f"
+HYPHENS = "\u2010\u2011"
+"""Hyphens beyond ASCII."""
+
+_SPACES = "\u00a0\u2009\u202f"
 _CAPITAL, _SMALL = f"[A-Z{CAPITAL}]", f"[a-z{SMALL}]"
 _LETTER, _CHARACTER = f"[A-Za-z{CAPITAL}{SMALL}]", f"[A-Za-z0-9{CAPITAL}{SMALL}]"
 _THOUSANDS = ",(?<=[0-9],)[0-9]{3}(?![0-9])"
@@ -88,7 +91,7 @@ Ranges = tuple[tuple[int, int], ...]
 DECIMAL_COMMA = re.compile("(?<=[0-9]),(?=[0-9])(?![0-9]{3}(?![0-9]))")
 """A comma that is a decimal point in a compound."""
 
-JOINT = re.compile(rf"[-_/&, ·{_HYPHENS}{DASHES}{_SPACES}]|['’](?!{_ENDING}$)|\.(?![0-9])|(?<![0-9])\.")
+JOINT = re.compile(rf"[-_/&, ·{HYPHENS}{DASHES}{_SPACES}]|['’](?!{_ENDING}$)|\.(?![0-9])|(?<![0-9])\.")
 """What a joined form leaves out: characters between parts, but not points in numbers and the apostrophe of *don't*."""
 
 NUMBER_FIRST = "^[0-9]"
@@ -225,7 +228,7 @@ def kinds_of_characters() -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
     kinds[(kinds == ord(SMALL)) & (table.lower != points)] = ord(CAPITAL)
     invisible = "".join(re.findall(f"[{INVISIBLE}]", "".join(map(chr, range(0x10000)))))
     for characters, kind in (
-        (_HYPHENS, "-"),
+        (HYPHENS, "-"),
         (DASHES, DASH),
         (_SPACES, " "),
         ("’", "'"),

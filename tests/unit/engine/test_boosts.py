@@ -87,7 +87,7 @@ def test_values_are_found_as_by_a_filter(tmp_path: Path, value: str | float, oth
 
 
 def test_boosts_by_filters_are_computed_once(shop: Searcher, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A filter looks at all documents, so those of all documents take no longer than those of one."""
+    """The boosts of all documents are computed at once, because a filter is evaluated for all of them anyway."""
     monkeypatch.setattr(boosts, "CALL", 0)
     of_shapes = {
         "values": Boost("brand", 1, values=["Aki"]),

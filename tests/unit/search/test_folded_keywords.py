@@ -1,4 +1,4 @@
-"""Attributes whose values differ only in case, spaces and dashes: filters, facets, boosts, order, changes."""
+"""Filters, facets, boosts, order and updates of the attribute types that fold case, spaces and dashes."""
 
 from __future__ import annotations
 

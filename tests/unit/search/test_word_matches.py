@@ -254,7 +254,7 @@ def test_pins_count_beside_results_by_meaning(mixture: Searcher) -> None:
 
 
 def test_the_least_number_of_matches(mixture: Searcher) -> None:
-    """A part finds at most `depth` documents: if all of them are near enough, others could be, too."""
+    """The count is a lower bound if all `depth` documents that a part finds are relevant enough."""
     parts = {part.name: Searcher(part.backend) for part in mixture.parts}
     for depth, exact in ((4, False), (5, True), (6, True)):
         searcher = Searcher.mix(parts, [0.4, 0.6], depth=depth)

@@ -136,7 +136,7 @@ ReadFilter = Callable[[object], Filter]
 def read_aggregations(
     body: Mapping[str, Any], fields: Fields, read_filter: ReadFilter, most: int
 ) -> tuple[Aggregation, ...]:
-    """Read the aggregations of a body, `most` at the most; one that is not as expected is an error."""
+    """Read the aggregations of a request body; unsupported ones, and more than `most`, are an error."""
     found = _read_inner(body, fields, read_filter, 1)
     count = sum(each.count for each in found)
     if count > most:
@@ -243,7 +243,7 @@ def _numeric(kind: str, field: str, fields: Fields) -> str:
 
 
 def _order(value: object) -> str:
-    """Return the order of values by themselves, or an empty text for that of their frequency, equal ones ascending."""
+    """Return the direction of an order by key; empty for the default order, the most frequent values first."""
     keys = [next(iter(record(each, "order").items()), ("", "")) for each in several(value)]
     if keys == [("_count", "desc"), ("_key", "asc")]:
         keys.pop()
@@ -268,7 +268,7 @@ def _shown(edge: object) -> str:
 
 
 Buckets = Iterator[tuple[dict[str, Any], Segments]]
-"""Beginning of each bucket in the answer, and its documents; one at a time, because these take memory."""
+"""Key and count of each bucket, and its documents. Buckets are computed one at a time to save memory."""
 
 
 class AggregationAnswers:
@@ -286,7 +286,7 @@ class AggregationAnswers:
         self.schema, self.most_values, self._buckets_left = schema, most_values, MOST_BUCKETS
 
     def of(self, aggregations: Sequence[Aggregation], segments: Segments) -> dict[str, Any]:
-        """Return the answers by name; the documents are the counted rows of the segments."""
+        """Return the answer of each aggregation by its name; it covers the counted rows of the segments."""
         return {each.name: self._answer(each, segments) for each in aggregations}
 
     def _answer(self, asked: Aggregation, segments: Segments) -> dict[str, Any]:

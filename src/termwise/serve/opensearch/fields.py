@@ -44,7 +44,7 @@ TEXTS = ("text", "search_as_you_type")
 """Types of texts; each is searched as the other, also by the beginnings of words."""
 
 _MADE_OF = re.compile(r"\._(?:[234]gram|index_prefix)$")
-"""Ends of the names of the fields that OpenSearch makes of a text with the second type."""
+"""Suffixes of the subfields that OpenSearch derives from a field of type ``search_as_you_type``."""
 
 _ATTRIBUTES: dict[str, FieldType] = {
     given: kind for kind in ("keyword", "boolean", "integer", "float", "date") for given in SAME_TYPES[kind]
@@ -97,7 +97,7 @@ class Fields:
         return list(dict.fromkeys(name for names in self._whole for name in names))
 
     def whole_text(self, name: str) -> str:
-        """Return the text that a field of ``search_as_you_type``, such as ``title._2gram``, is made of."""
+        """Return the text field of a subfield of ``search_as_you_type``, such as ``title`` of ``title._2gram``."""
         base = _MADE_OF.sub("", name)
         return base if base in self._text_names else name
 

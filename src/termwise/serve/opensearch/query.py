@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from termwise.attributes.field_types import TEXT_TYPES
 from termwise.engine.boosts import Boost, rounded_boost
 from termwise.engine.word_matches import clauses_needed
 from termwise.fast_dataclass import dataclass
@@ -48,7 +49,7 @@ MOST_CLAUSES = 256
 MOST_COMBINATIONS = 100
 """Combinations of conditions of which a number suffices."""
 
-WITH_IDF = ("keyword", "keywords", "boolean")
+WITH_IDF = (*TEXT_TYPES, "boolean")
 """Types of attributes whose rare values have larger scores in OpenSearch."""
 
 DECIDED: dict[str, Any] = {"match": "any", "fuzzy": False, "prefix": False}

@@ -18,13 +18,13 @@ from termwise.serve.opensearch.json_checks import known_keys, only_default, reco
 from termwise.serve.opensearch.words import Words
 
 MOST_SUGGESTERS = 10
-"""Suggesters of a search."""
+"""Largest number of suggesters in a search."""
 
 _KEYS: dict[str, tuple[str, ...]] = {
     "term": ("field", "size", "suggest_mode", "sort", "max_edits"),
     "phrase": ("field", "size", "highlight"),
 }
-"""Keys of each kind of suggester."""
+"""Supported keys, by kind of suggester."""
 
 _WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
     "term": (
@@ -49,7 +49,7 @@ _WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
         "direct_generator",
     ),
 }
-"""Further keys, which change nothing; a note says so."""
+"""Keys that are accepted and have no effect, by kind of suggester; a note names them."""
 
 
 @dataclass(frozen=True)
