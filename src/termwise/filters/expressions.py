@@ -180,7 +180,7 @@ class _PartTest(Comparison):
             raise ParameterError(
                 f"the pattern of `{self.symbol}` is too long",
                 facts=[("field", self.field), ("characters", len(self.value)), ("most", LONGEST_PATTERN)],
-                fixes=["shorten it, or use `starts with` or `contains`"],
+                fixes=["shorten it, or compare with a start or a part of the value"],
             )
 
 
