@@ -3,6 +3,8 @@
 Scores are linear in the weights of parts and boosts, so these are learned together, by coordinate ascent over the
 candidates of each query, as the weights of a fusion: normalised scores of the parts, and shapes of the boosts. The
 weights of the parts are scaled to the sum that they had; in a single index, the scores of the query have the weight 1.
+In a mixture with vectors, a boost with a weight above 0 is learned on the documents that match by words, and one with a
+weight below 0 on all candidates, as searches add them; the sign is that of the present weight.
 
 Synonyms change which documents are candidates. Their weight is one number, that of all two-way lines without a weight
 of their own: the candidates are found for each of `SYNONYM_WEIGHTS`, the other weights are learned for each, and the

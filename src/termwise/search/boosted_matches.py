@@ -81,17 +81,10 @@ class BoostedMatches:
     def of(self, ordinals: Ordinals) -> npt.NDArray[np.float64]:
         """Return what boosts add to the score of each document."""
         added = self.boosts.of(ordinals)
-        by_words = self._by_words(ordinals)
+        by_words = get_all_boosts(self.matches, ordinals)
         if by_words.all():
             return added
         return np.where(by_words, added, 0.0 if self.penalties is None else self.penalties.of(ordinals))
-
-    def _by_words(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
-        """Return which documents get boosts with a weight above 0, too."""
-        matches = self.matches
-        if isinstance(matches, IndexMatches) or matches.mixture.meaning_part is None or matches.by_meaning:
-            return np.ones(len(ordinals), dtype=np.bool_)
-        return matches.by_words(ordinals)
 
     def is_ranked(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
         """Return whether each document could be a result; see `IndexMatches.is_ranked`."""
@@ -102,4 +95,11 @@ class BoostedMatches:
         from termwise.explain.boosts import with_boosts
 
         explanations = self.matches.explain(doc_ids, ordinals, centred)
-        return with_boosts(explanations, ordinals, self.boosts, self._by_words(ordinals))
+        return with_boosts(explanations, ordinals, self.boosts, get_all_boosts(self.matches, ordinals))
+
+
+def get_all_boosts(matches: IndexMatches | MixtureMatches, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
+    """Return which documents get boosts with a weight above 0, too; see `BoostedMatches.penalties`."""
+    if isinstance(matches, IndexMatches) or matches.mixture.meaning_part is None or matches.by_meaning:
+        return np.ones(len(ordinals), dtype=np.bool_)
+    return matches.by_words(ordinals)

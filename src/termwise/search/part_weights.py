@@ -81,7 +81,7 @@ class PartWeights:
     share : float
         Share of the query that is an identifier, 0 without any.
     language : str or None
-        Language of the query if the vectors do not know it, because of which they have no weight.
+        Language of the query if the vectors do not know it. They have no weight then if the part of words has one.
     """
 
     weights: tuple[float, ...]
@@ -125,7 +125,7 @@ def part_weights(
     """
     similar = None if words is None else parts[words].backend.similar_terms
     if words is None or similar is None or own[words] <= 0:
-        return PartWeights(own, own)
+        return PartWeights(own, own, language=other_language)
     if '"' not in text and not has_digits(text) and other_language is None:  # most queries
         return PartWeights(own, own)
     moved = [

@@ -78,16 +78,11 @@ def reasons_for_none(
         lines = _reasons_of_query(results, backend, advice)
     if results.left_out_by_relevance:
         least, left_out = results.least_relevance, "documents that are near in meaning are left out, because"
-        language = (
-            None
-            if isinstance(backend, SingleIndex)
-            else backend.other_language(results.search, results.query.text)
-        )
         if least < LEAST_RELEVANCE_OF_PIECES:
             lines.append(f"no document is near enough in meaning: the relevance of all is below {least:g}")
-        elif language is not None:
+        elif results.other_language is not None:
             lines.append(
-                f"{left_out} the vectors know English only, and the language of the query is {language}"
+                f"{left_out} the vectors know English only, and the language of the query is {results.other_language}"
             )
         else:
             lines.append(f"{left_out} only pieces are known of the words")

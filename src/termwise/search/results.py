@@ -589,11 +589,8 @@ class Results:
         ...     results.ranking.doc_ids, results.relevance()[0] > results.relevance()[1]
         (('b', 'a'), True)
         """
-        found = None
-        if not self._lists and self.search.candidates is None:
-            matches = self._all_matches
-            if not isinstance(matches, IndexMatches):
-                found = matches.relevance(self._positions(self.ranking.doc_ids))
+        matches = self._mixture_matches
+        found = None if matches is None else matches.relevance(self._positions(self.ranking.doc_ids))
         return [None] * len(self.ranking) if found is None else found.tolist()
 
     @property
@@ -602,18 +599,28 @@ class Results:
 
         0 where relevance leaves nothing out.
         """
-        if self._lists or self.search.candidates is not None:
-            return 0.0
-        matches = self._all_matches
-        return 0.0 if isinstance(matches, IndexMatches) else matches.least_relevance
+        matches = self._mixture_matches
+        return 0.0 if matches is None else matches.least_relevance
 
     @property
     def left_out_by_relevance(self) -> int:
         """Number of documents that are near in meaning, and no results because of their relevance."""
+        matches = self._mixture_matches
+        return 0 if matches is None else matches.left_out_by_relevance
+
+    @property
+    def other_language(self) -> str | None:
+        """Language of the query if it is one that the vectors of a mixture do not know; None otherwise."""
+        matches = self._mixture_matches
+        return None if matches is None else matches.weights.language
+
+    @property
+    def _mixture_matches(self) -> MixtureMatches | None:
+        """Matches by words and by meaning; None if the search has other results than these."""
         if self._lists or self.search.candidates is not None:
-            return 0
+            return None
         matches = self._all_matches
-        return 0 if isinstance(matches, IndexMatches) else matches.left_out_by_relevance
+        return None if isinstance(matches, IndexMatches) else matches
 
     def snippets(
         self, doc_ids: Sequence[str] | None = None, *, length: int = 200, field: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -34,6 +34,7 @@ from termwise.weights import TermWeights
 if TYPE_CHECKING:
     from termwise.engine.feedback import Feedback
     from termwise.explain.explanation import Explanation
+    from termwise.search.mixture import MixtureMatches
     from termwise.search.relevance import Relevance
     from termwise.search.suggestions import Completion, Suggestion
     from termwise.search.timed_run import TimedRanking, TimedRun
@@ -442,12 +443,25 @@ class Searcher:
         ParameterError
             If this is not a mixture.
         """
+        rankings: list[list[Ranking]] = [[] for _ in self.parts]
+        for query_id, matches in self._matches_of_mixture(queries, relevance, exclude, progress):
+            for ranked, ranking in zip(rankings, self._part_rankings(query_id, matches), strict=True):
+                ranked.append(ranking)
+        return [Run(ranked, part.name) for ranked, part in zip(rankings, self.parts, strict=True)]
+
+    def _matches_of_mixture(
+        self,
+        queries: Iterable[str | Query],
+        relevance: Relevance | None,
+        exclude: Exclusion,
+        progress: Progress,
+    ) -> Iterator[tuple[str, MixtureMatches]]:
+        """Yield the candidates of each query in a mixture, with the synonyms of a relevance and without boosts."""
         from termwise.search.mixture import MixtureMatches
 
         checked, excluded = checked_queries(queries, None, exclude)
         # Feedback depends on the weights.
         results = Results(self.backend, Search(feedback=False, relevance=_only_synonyms(relevance)))
-        rankings: list[list[Ranking]] = [[] for _ in self.parts]
         for number, query in enumerate(checked):
             left_out = excluded.for_query(query.query_id)
             matches = results.for_query(query, 1, None, left_out).matches(left_out)
@@ -455,11 +469,14 @@ class Searcher:
                 raise ParameterError(
                     "only a mixture has scores in several parts", facts=[("index", self.index.path)]
                 )
-            doc_ids = self.index.doc_ids(matches.candidates)
-            for ranked, scores in zip(rankings, matches.part_scores(matches.candidates), strict=True):
-                ranked.append(rank_candidates(doc_ids, scores, query.query_id))
+            yield query.query_id, matches
             progress("search", number + 1, len(checked))
-        return [Run(ranked, part.name) for ranked, part in zip(rankings, self.parts, strict=True)]
+
+    def _part_rankings(self, query_id: str, matches: MixtureMatches) -> list[Ranking]:
+        """Return the scores of the candidates in each part."""
+        doc_ids = self.index.doc_ids(matches.candidates)
+        by_part = matches.part_scores(matches.candidates)
+        return [rank_candidates(doc_ids, scores, query_id) for scores in by_part]
 
     def relevance_runs(
         self,
@@ -477,7 +494,7 @@ class Searcher:
         queries : iterable of Query
             With distinct identifiers.
         relevance : Relevance
-            The boosts, whose weights do not matter, and the synonyms; rules are ignored.
+            The boosts, of which only the signs of their weights matter, and the synonyms; rules are ignored.
         k : int, optional
             Number of documents of each query in an index. In a mixture, they are the candidates.
         exclude, progress
@@ -487,28 +504,36 @@ class Searcher:
         -------
         list of Run
             One for the scores, named ``query``, or in a mixture those of `part_runs`; and one for each boost, named
-            ``1 sold`` with its number and attribute. All have the same documents. For `termwise.fusion.learn`, the
-            scaling is ``z`` for parts and ``raw`` for all others.
+            ``1 sold`` with its number and attribute. All have the same documents. Documents that do not get a boost,
+            see `termwise.search.boosted_matches`, have the shape 0. For `termwise.fusion.learn`, the scaling is ``z``
+            for parts and ``raw`` for all others.
         """
+        from termwise.search.boosted_matches import get_all_boosts
         from termwise.search.results import boosts_of
 
         boosts = boosts_of(self.backend, relevance, relevance.boosts)
+        names = [part.name for part in self.parts]
+        of_queries: Iterable[tuple[list[Ranking], MixtureMatches | None]]
         if isinstance(self.backend, SingleIndex):
-            search = Search(relevance=_only_synonyms(relevance))
-            scored = [
-                self.rank_many(queries, k=k, search=search, exclude=exclude, name="query", progress=progress)
-            ]
+            names, search = ["query"], Search(relevance=_only_synonyms(relevance))
+            found = self.rank_many(queries, k=k, search=search, exclude=exclude, progress=progress)
+            of_queries = (([ranking], None) for ranking in found)
         else:
-            scored = self.part_runs(queries, relevance=relevance, exclude=exclude, progress=progress)
-        rankings: list[list[Ranking]] = [[] for _ in relevance.boosts]
-        for ranking in scored[0]:
-            ordinals = find_documents(self.backend, ranking.doc_ids)
-            for ranked, boost in zip(rankings, relevance.boosts, strict=True):
+            matched = self._matches_of_mixture(queries, relevance, exclude, progress)
+            of_queries = ((self._part_rankings(query_id, matches), matches) for query_id, matches in matched)
+        runs: list[list[Ranking]] = []  # of each query: those of the parts, and then those of the boosts
+        for rankings, matches in of_queries:
+            doc_ids, query_id = rankings[0].doc_ids, rankings[0].query_id
+            ordinals = find_documents(self.backend, doc_ids)
+            for boost in relevance.boosts:
                 assert boosts is not None, "there are boosts"
                 shapes = boosts.shapes(boost, ordinals)
-                ranked.append(rank_candidates(ranking.doc_ids, shapes, ranking.query_id))
-        names = [f"{number} {boost.attribute}" for number, boost in enumerate(relevance.boosts, 1)]
-        return [*scored, *(Run(ranked, name) for ranked, name in zip(rankings, names, strict=True))]
+                if matches is not None and boost.weight >= 0:
+                    shapes = np.where(get_all_boosts(matches, ordinals), shapes, 0.0)
+                rankings.append(rank_candidates(doc_ids, shapes, query_id))
+            runs.append(rankings)
+        names += [f"{number} {boost.attribute}" for number, boost in enumerate(relevance.boosts, 1)]
+        return [Run([rankings[place] for rankings in runs], name) for place, name in enumerate(names)]
 
     def explain(
         self,

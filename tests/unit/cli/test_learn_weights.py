@@ -130,6 +130,17 @@ def test_parts_and_boosts_are_learned_together(place: Path, capsys: pytest.Captu
     assert run(["search", "mix", "green tea", "--relevance", "learned.json", "--json"]) == 0
 
 
+def test_boosts_of_results_by_meaning_are_not_learned(place: Path) -> None:
+    """A boost above 0 has the shape 0 for documents without a word of the query, as searches do not add it there."""
+    mixture = termwise.build_index(TEAS, "meaning", model="instant", analyzer="english")
+    for weight, having_it in ((0.01, {"b"}), (-0.01, {"a", "b", "c"})):
+        boost = {"attribute": "sold", "weight": weight, "saturation": 1e-6}
+        *_, sold = mixture.relevance_runs([Query("q", "Japan")], Relevance.of({"boosts": [boost]}))
+        shapes = dict(zip(sold["q"].doc_ids, sold["q"].scores.tolist(), strict=True))
+        assert shapes.keys() == {"a", "b", "c", "d"}
+        assert {doc_id for doc_id, shape in shapes.items() if shape > 0.99} == having_it
+
+
 def test_the_weight_of_synonyms_is_learned(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A line with a weight of its own keeps it, and so does a file without such lines."""
     (place / "lists").mkdir()

@@ -397,7 +397,7 @@ def test_vectors_of_english_have_no_weight_in_queries_of_other_languages(tmp_pat
     def language(query: str, **options: object) -> str | None:
         found = mixture.search(Search(query, **options))  # type: ignore[arg-type]
         found.ranking  # noqa: B018
-        return found._all_matches.weights.language  # type: ignore[union-attr]
+        return found.other_language
 
     assert [language(query) for query in ("Schlafsack", "Bosch Küchenmesser", "Schlafsack sleeping")] == [
         "de"
@@ -411,6 +411,11 @@ def test_vectors_of_english_have_no_weight_in_queries_of_other_languages(tmp_pat
     assert results.ranking.doc_ids == ("de1",)
     assert results.explain()[0].parts[1].weight == 0
     assert "language of the query is de" in results.explain()[0].parts[1].reason
+    no_words = Relevance(parts={mixture.parts[0].name: 0})
+    assert language("Schlafsack", relevance=no_words) == "de"
+    assert len(mixture.search(Search("Schlafsack", relevance=no_words, min_relevance=None)).ranking) < len(
+        shop
+    )
     plain = mixture.search(Search("kitchen knife"))
     assert len(plain.ranking) > 1
     assert plain.explain()[0].parts[1].reason == ""
