@@ -68,6 +68,9 @@ LONGEST = 200
 MOST_FORMS = 128
 """Number of forms of a required phrase, one for each choice of synonyms of its words; more than a line has words."""
 
+MOST_KEPT = 10_000
+"""Number of synonyms of which an open index keeps the tokens."""
+
 _Phrases = dict[tuple[str, ...], tuple[str, int]]
 """Texts, and their numbers of words, by tokens."""
 
@@ -272,6 +275,8 @@ class SynonymMatch:
 
         Unless they are replaced, the typed words are such another one.
         """
+        if all(len(each.tokens) == 1 for each in self.synonyms):  # the most frequent case
+            return list(self.synonyms)
         by_first: dict[str, list[tuple[frozenset[str], float]]] = {}
         for each in self.synonyms:
             by_first.setdefault(each.tokens[0], []).append((frozenset(each.tokens), each.weight))
@@ -406,10 +411,13 @@ class SynonymTerms:
         with word pieces, those of a part of whole words.
     pieces : WordsInPieces
         The index.
+    kept : dict of str to list
+        Tokens of the index of the texts of synonyms, which are added to it, at most `MOST_KEPT`.
     """
 
     matchers: tuple[SynonymMatcher, ...]
     pieces: WordsInPieces
+    kept: dict[str, list[tuple[str, int]]]
 
     def added_to(self, query: str) -> AddedTerms:
         """Return the terms that are added to a query."""
@@ -422,15 +430,20 @@ class SynonymTerms:
                     spans.setdefault((match.tokens, synonym), []).append(match.span)
                 if match.replaced:
                     replaced.add(match.span)
-        pieces: dict[str, list[tuple[str, int]]] = {}  # the matchers of several languages have the same texts
         terms = []
         for (_, synonym), its_spans in spans.items():
             spend()
-            if synonym.text not in pieces:
-                pieces[synonym.text] = self.pieces.of(synonym.text)
             share = synonym.weight / synonym.words
             terms += [
                 AddedTerm(token, number, synonym.text, "synonym", share, tuple(its_spans))
-                for token, number in pieces[synonym.text]
+                for token, number in self._pieces_of(synonym.text)
             ]
         return AddedTerms(terms, frozenset(replaced))
+
+    def _pieces_of(self, text: str) -> list[tuple[str, int]]:
+        pieces = self.kept.get(text)
+        if pieces is None:
+            pieces = self.pieces.of(text)
+            if len(self.kept) < MOST_KEPT:
+                self.kept[text] = pieces
+        return pieces

@@ -74,6 +74,7 @@ class SingleIndex:
             )
         self.index = self.attribute_index = index
         self.kept_boosts: dict[tuple[tuple[Boost, ...], int], IndexBoosts] = {}
+        self._tokens_of_synonyms: dict[str, list[tuple[str, int]]] = {}
         self.given_encoder = encoder
         self.encoder = query_encoder_of(index) if encoder is None else encoder
 
@@ -214,7 +215,8 @@ class SingleIndex:
             from termwise.engine.synonyms import SynonymTerms
 
             matchers = map(synonyms.matcher, readings(analyzer if words is None else words))
-            synonym_terms = SynonymTerms(tuple(matchers), WordsInPieces(self.index, analyzer))
+            kept = self._tokens_of_synonyms if encoder is self.encoder else {}
+            synonym_terms = SynonymTerms(tuple(matchers), WordsInPieces(self.index, analyzer), kept)
         return WeightedQueryEncoder(
             encoder,
             self.index,
