@@ -10,7 +10,8 @@
         --data append-queries=WORK/queries.jsonl --out WORK/paper
     python experiments/probes/yardsticks.py WORK/paper
 
-The published scores are in ``yardsticks.toml``. Results are ``results/probes_yardsticks.md`` and ``.json``.
+The published scores are in ``yardsticks.toml``. Results are ``results/probes_yardsticks.md`` and ``.json``, or have the
+name that ``--name`` gives.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ LEANING = 0.1
 def main() -> None:
     parser = record.parser(__doc__, "out")
     parser.add_argument("report", type=Path)
+    parser.add_argument("--name", default="probes_yardsticks")
     given = parser.parse_args()
     about = record.provenance(["termwise", "spacy", "lightgbm", "POT", "sentence-transformers"])
     report = read_report(given.report)
@@ -48,7 +50,7 @@ def main() -> None:
         "facts": report["facts"],
         "rows": rows,
     }
-    record.save(kept, page(rows, plan, report), given.out, "probes_yardsticks")
+    record.save(kept, page(rows, plan, report), given.out, given.name)
 
 
 def compared(report: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:

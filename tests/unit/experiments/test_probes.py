@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parents[3] / "experiments" / "probes"
 def importable(monkeypatch):
     monkeypatch.syspath_prepend(str(HERE))
     yield
-    for name in ("by_grades", "finding", "bm25_published", "reranked", "yardsticks"):
+    for name in ("by_grades", "finding", "bm25_published", "reranked", "seeds", "yardsticks"):
         sys.modules.pop(name, None)
 
 
@@ -258,6 +258,21 @@ def test_rankers_of_one_kind_are_compared():
     text = yardsticks.page(rows, plan_of, made)
     assert r"| Typos \| Toy | toy | −0.50 / −0.20 | 1 |" in text
     assert "| bm25 | bm25 | 2 of 2 | – | 2 |" in text
+
+
+def test_deviations_between_seeds_are_beside_the_published_ones():
+    import seeds
+
+    made = report()
+    made["facts"] |= {"language": "rules", "candidates": "BM25"}
+    sections = {
+        "Textual manipulation": {"deviation": 0.0423, "probes": 8},
+        "Shipped pairs": {"deviation": 0.1, "probes": 2},
+    }
+    made["spread"] = [{"model": "epic", "seeds": 5, "sections": sections, "sign_flips": []}]
+    lines = seeds.page(made).splitlines()
+    assert "| epic | Textual manipulation | 17.1 | 4.2 | 8 |" in lines
+    assert "| epic | Shipped pairs | – | 10.0 | 2 |" in lines
 
 
 def test_yardsticks_name_existing_probes():
