@@ -26,7 +26,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
 import record  # noqa: E402
-from train_command import run_train_command  # noqa: E402
+from termwise_command import run_train_command  # noqa: E402
 
 from termwise.collection.training_pairs import read_sources  # noqa: E402
 from termwise.errors import UnknownNameError  # noqa: E402

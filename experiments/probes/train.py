@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
 import record  # noqa: E402
-from train_command import run_train_command  # noqa: E402
+from termwise_command import run_train_command  # noqa: E402
 
 KIND, TEACHER = "kind", "teacher"
 """Keys of the recipe: the command of ``termwise train``, and the teacher, which is the folder ``--base``."""

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,10 +30,10 @@ sys.path.insert(0, str(HERE.parent))
 
 import record  # noqa: E402
 from judged_collection import Judged, documents_folder, with_tail  # noqa: E402
+from termwise_command import run_termwise  # noqa: E402
 
 import termwise  # noqa: E402
 from termwise.collection import read_run, write_run  # noqa: E402
-from termwise.errors import CheckFailedError  # noqa: E402
 from termwise.fusion import Fusion, mix_indexes  # noqa: E402
 from termwise.records import Run  # noqa: E402
 
@@ -65,8 +64,8 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
         judged[1],
         "--overwrite",
     ]
-    run_command([*learn, "--out", str(work / "weights.json")])
-    run_command([*learn, "--method", "lambdamart", "--out", str(work / "trees")])
+    run_termwise([*learn, "--out", str(work / "weights.json")])
+    run_termwise([*learn, "--method", "lambdamart", "--out", str(work / "trees")])
     weights = Fusion.open(work / "weights.json").weights
     k = plan["depth"] + test.deepest
     runs = {"bm25": termwise.open(work / "bm25").rank_many(test.queries, k=k)}
@@ -87,7 +86,7 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
         "--out",
         str(work / "ranked.trec"),
     ]
-    run_command([*rerank, *paths])
+    run_termwise([*rerank, *paths])
     trees = with_tail(read_run(work / "ranked.trec"), runs["equal"])
     compared = [runs["bm25"], runs["fusion"], Run(trees, "trees")]
     comparison = test.compare(compared, plan["measures"], "bm25", pairs="all")
@@ -117,13 +116,6 @@ def written(judged: Judged, folder: Path) -> tuple[Path, Path]:
     rows = (f"{qrel.query_id} 0 {qrel.doc_id} {qrel.relevance}\n" for qrel in judged.qrels)
     qrels.write_text("".join(rows), encoding="utf-8")
     return queries, qrels
-
-
-def run_command(options: Sequence[str]) -> None:
-    """Run termwise in another process."""
-    done = subprocess.run([sys.executable, "-m", "termwise", *options], check=False)
-    if done.returncode:
-        raise CheckFailedError("a command failed", facts=[("command", " ".join(["termwise", *options]))])
 
 
 def page(result: Mapping[str, Any]) -> str:

@@ -37,7 +37,7 @@ sys.path[:0] = [str(HERE.parent)]
 import record  # noqa: E402
 from indexes import Built, index_counts  # noqa: E402
 from judged_collection import PREFIX, Judged, documents_folder, with_tail  # noqa: E402
-from train_command import run_train_command  # noqa: E402
+from termwise_command import run_train_command  # noqa: E402
 
 from termwise.collection import read_run, write_run  # noqa: E402
 from termwise.rankers import ScorerContext, open_scorer  # noqa: E402

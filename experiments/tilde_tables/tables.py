@@ -46,7 +46,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import record  # noqa: E402
 from charts import line_chart  # noqa: E402
 from stage import ENCODE, Limits, Stage, Timing, dataset, open_stage  # noqa: E402
-from train_command import run_train_command  # noqa: E402
+from termwise_command import run_train_command  # noqa: E402
 
 from termwise.encode import EncoderFolder, shipped_encoders  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError, UnknownNameError  # noqa: E402

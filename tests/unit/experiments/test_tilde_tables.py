@@ -440,7 +440,7 @@ def test_training_without_options_is_refused():
 
 def test_training_passes_the_settings_of_the_plan(tmp_path, monkeypatch):
     import tables
-    import train_command
+    import termwise_command
 
     called = []
 
@@ -448,7 +448,7 @@ def test_training_passes_the_settings_of_the_plan(tmp_path, monkeypatch):
         returncode = 0
 
     monkeypatch.setattr(
-        train_command.subprocess, "run", lambda command, check: called.append(command) or Done()
+        termwise_command.subprocess, "run", lambda command, check: called.append(command) or Done()
     )
     (tmp_path / "ql").mkdir()
     (tmp_path / "ql" / "encoder.json").write_text("{}")
@@ -469,12 +469,12 @@ def test_training_passes_the_settings_of_the_plan(tmp_path, monkeypatch):
 
 def test_a_table_is_trained_in_a_smaller_size(tmp_path, monkeypatch):
     import tables
-    import train_command
+    import termwise_command
 
     called = []
     done = SimpleNamespace(returncode=0)
     monkeypatch.setattr(
-        train_command.subprocess, "run", lambda command, check: called.append(command) or done
+        termwise_command.subprocess, "run", lambda command, check: called.append(command) or done
     )
     common = [
         "train", str(tables.HERE / "table3.toml"), "--pairs=pairs", "--base=base", f"--models={tmp_path}"

@@ -1,4 +1,4 @@
-"""Training of encoders and re-ranking networks with ``termwise train`` in a separate process."""
+"""Commands of termwise in a separate process, such as the training of networks."""
 
 from __future__ import annotations
 
@@ -33,14 +33,20 @@ def run_train_command(
     CheckFailedError
         If the command fails.
     """
-    command = [sys.executable, "-m", "termwise", "train", kind, "--out", str(out), *options]
+    arguments = ["train", kind, "--out", str(out), *options]
     for setting, value in settings.items():
-        command += ["--set", f"{setting}={value}"]
+        arguments += ["--set", f"{setting}={value}"]
     if out.exists():
-        command.append("--resume")
-    record.say(" ".join(command))
-    done = subprocess.run(command, check=False)
+        arguments.append("--resume")
+    run_termwise(arguments)
+
+
+def run_termwise(arguments: Sequence[str]) -> None:
+    """Run a command of termwise; raises `CheckFailedError` if it fails."""
+    record.say(" ".join(["termwise", *arguments]))
+    done = subprocess.run([sys.executable, "-m", "termwise", *arguments], check=False)
     if done.returncode != 0:
         raise CheckFailedError(
-            "a network could not be trained", facts=[("network", out.name), ("exit status", done.returncode)]
+            "a command of termwise failed",
+            facts=[("command", " ".join(["termwise", *arguments])), ("exit status", done.returncode)],
         )
