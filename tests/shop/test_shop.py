@@ -176,7 +176,7 @@ def test_random_letters_find_nothing(shop: Searcher) -> None:
 
 def test_every_kind_of_query_has_several() -> None:
     kinds = Counter(query["kind"] for query in QUERIES)
-    assert len(QUERIES) == 141
+    assert len(QUERIES) == 142
     assert min(kinds.values()) >= 9
     assert set(kinds) == {
         "sku",

@@ -60,6 +60,9 @@ MOST_CODES = 50
 LONGEST_ENDING = 4
 """Length of the longest ending of a word that a stemmer may remove."""
 
+SHORTEST, TWO_EDITS = 4, 8
+"""Numbers of characters from which on a similar word may differ by one edit and by two."""
+
 LONGEST = 100
 """Number of characters of the longest word with similar terms; longer ones are data, and take much time and memory."""
 
@@ -114,20 +117,19 @@ class SimilarTerm:
 
 
 def most_edits(word: str) -> int:
-    """Return the largest distance of a similar term: 0, or 1 from four characters on, or 2 from six to `LONGEST`.
+    """Return the largest distance of a similar term: 0, or 1 from four characters on, or 2 from eight to `LONGEST`.
 
-    Words of three characters all resemble others by chance (experiments/results/typos.md). Lucene's spell checker omits
-    them, too; its fuzzy query does not. A word with a digit has no similar terms, because another number is another
-    thing.
+    Words of three characters all resemble others by chance, and with two edits, so do most words of six or seven
+    (experiments/results/typos.md). A word with a digit has no similar terms, because another number is another thing.
 
     Examples
     --------
-    >>> most_edits("fox"), most_edits("tents"), most_edits("kettle"), most_edits("type66")
+    >>> most_edits("fox"), most_edits("kettle"), most_edits("backpack"), most_edits("type66")
     (0, 1, 2, 0)
     """
-    if not 4 <= len(word) <= LONGEST or has_digits(word):
+    if not SHORTEST <= len(word) <= LONGEST or has_digits(word):
         return 0
-    return 1 if len(word) < 6 else 2
+    return 1 if len(word) < TWO_EDITS else 2
 
 
 def edits(word: str, other: str) -> int:

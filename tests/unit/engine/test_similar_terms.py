@@ -101,7 +101,8 @@ def test_the_terms_with_a_prefix_are_those_of_plain_python(terms, prefix, data):
 
 
 def test_the_number_of_edits_depends_on_the_length():
-    assert [most_edits(word) for word in ("ten", "tent", "tents", "kettle", "kettle2")] == [0, 1, 1, 2, 0]
+    words = ("ten", "tent", "kettles", "backpack", "backpack2")
+    assert [most_edits(word) for word in words] == [0, 1, 1, 2, 0]
     assert [most_edits("x" * length) for length in (100, 101)] == [2, 0]
 
 
@@ -243,6 +244,20 @@ def test_a_term_of_distant_words_is_not_similar(tmp_path):
     # Beyond the characters that are read, no word of a term is known, and it is kept.
     far = [Document("a", "x " * CHARACTERS + "running")]
     assert similar("far", far, store_text=True)("grun") == ["run"]
+
+
+def test_short_words_that_differ_by_two_edits_are_not_similar(tmp_path):
+    """Spaten is two edits from Spare, and its German stem, spat, one from spar."""
+    documents = [
+        Document("a", "Spare Zeit beim Kochen", attributes={"lang": "de"}),
+        Document("b", "spare parts"),
+    ]
+    for number, given_ in enumerate(({"analyzer": "by-attribute:lang"}, {"analyzer": "german-codes"})):
+        found = build_index(documents, tmp_path / str(number), store_text=True, **given_)
+        assert found.rank("Spaten", fuzzy=True).doc_ids == ()
+        assert len(found.rank("Sparre", fuzzy=True).doc_ids) == 2
+    longer = build_index([Document("a", "Spatenstiel")], tmp_path / "longer", analyzer="german-codes")
+    assert longer.rank("Sptaenstil", fuzzy=True).doc_ids == ("a",)  # two edits of eleven letters
 
 
 def test_accents_that_the_analyzer_removes_are_no_edits(tmp_path):

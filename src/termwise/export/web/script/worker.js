@@ -591,7 +591,7 @@ function best(candidates, matched, scores, k) {
 
 export function mostEdits(word) {
   if (word.length < 4 || word.length > 100 || /\p{Nd}/u.test(word)) return 0;
-  return word.length < 6 ? 1 : 2;
+  return word.length < 8 ? 1 : 2;
 }
 
 /** Insertions, deletions, substitutions and swaps of neighbours between two words, or a number above `most`. */
