@@ -62,7 +62,9 @@ MOST_WORDS = 32
 """Largest number of words of a query with identifiers."""
 
 _CANDIDATE = re.compile(r'"(?P<quoted>[^"]*\w[^"]*)"|(?P<word>[^\W_](?:[^\s"]*[^\W_])?)')
-_LETTERS = re.compile(r"[^\W\d_]{4}")
+LETTERS = re.compile(r"[^\W\d_]{4}")
+"""Four letters in a row, which a word has and a code has not."""
+
 _SHAPE = re.compile(rf"(?=.*\d)(?:.*[^\W\d_].*|\d+\W.*|\d{{{DIGITS},}})", re.DOTALL)
 
 
@@ -173,7 +175,7 @@ def without_codes(text: str) -> str:
     ('grey sofa 2019', '', 'covid-19')
     """
     words = (found[0] for found in _CANDIDATE.finditer(text.replace('"', " ")))
-    return " ".join(word for word in words if not _has_shape(word) or _LETTERS.search(word))
+    return " ".join(word for word in words if not _has_shape(word) or LETTERS.search(word))
 
 
 def has_codes_only(text: str) -> bool:

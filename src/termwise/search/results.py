@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from termwise.engine.allowed_documents import allowed_for, facets_at, segments_at
+from termwise.engine.codes import has_digits
 from termwise.engine.query_vector import query_vector
 from termwise.engine.result_order import Best, ResultOrder
 from termwise.engine.retrieval import candidate_ordinals, documents_in_order
@@ -168,11 +169,20 @@ class Results:
     def query(self) -> EncodedQuery:
         """The text, encoded for each part."""
         if self._query is None:
-            vectors = [
-                query_vector(each.index, each.encoder.encode_query(self.text)) for each in self._encodings
-            ]
-            self._query = EncodedQuery(self.text, self._encodings, tuple(vectors))
+            text = self._with_whole_codes()
+            vectors = [query_vector(each.index, each.encoder.encode_query(text)) for each in self._encodings]
+            self._query = EncodedQuery(text, self._encodings, tuple(vectors))
         return self._query
+
+    def _with_whole_codes(self) -> str:
+        """Return the text with the codes in it that are typed with blanks as those of the index."""
+        backend = self._backend.suggesting
+        if not has_digits(self.text) or self.search.weights is not None or backend.similar_terms is None:
+            return self.text
+        from termwise.search.query_codes import with_whole_codes
+
+        language = backend.language_of(self.search)
+        return with_whole_codes(self.text, backend.similar_terms.of_language(language))
 
     @property
     def ranking(self) -> Ranking:

@@ -74,10 +74,15 @@ def composed(word: str) -> str:
 def joined(word: str) -> str:
     """Remove the characters between the parts of a word; if a number comes first, its decimal point stays, as a point.
 
+    A number with a point before each three digits, such as *20.000*, has thousands, and no decimal point, unless it
+    begins with 0.
+
     Examples
     --------
     >>> [joined(word) for word in ("AB-1200/X", "A123.45", "2.5 mm", "O'Neill's", "1,200", "3,5")]
     ['AB1200X', 'A12345', '2.5mm', "ONeill's", '1200', '3.5']
+    >>> [joined(word) for word in ("20.000 mAh", "1.200.000", "0.125", "1.2.3", "4 006381 333931")]
+    ['20000mAh', '1200000', '0.125', '1.2.3', '4006381333931']
     """
     if word.isalnum():
         return word

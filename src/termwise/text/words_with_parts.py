@@ -22,8 +22,12 @@ LONGEST_JOINED = 64
 SKIPPED, MARK, DASH, SMALL, CAPITAL, OTHER = "\x7f", "\x1f", "\x1e", "é", "É", "!"
 """Kinds of characters beyond ASCII: not seen, mark, dash, small or other letter, capital, anything else."""
 
-RULES = 2
-"""Version of the rules, at the end of the names of tokenizers. With the first version, dashes separated all words."""
+RULES = 3
+"""Version of the rules, at the end of the names of tokenizers.
+
+With the first version, dashes separated all words. With the second, points of thousands and blanks in article numbers
+did.
+"""
 
 DASHES = "\u2012\u2013\u2014\u2015\u2212"
 """Dashes that are often written in place of a hyphen: figure, en and em dash, horizontal bar, minus sign."""
@@ -47,6 +51,7 @@ _UNIT = (
     "|[fF][tT]|[oO][zZ]|[lL][bB][sS]?|[pP][xXtT]|[mM][pP]|[dD][pP][iI]|[rR][pP][mM])"
 )
 
+_ARTICLE = "[0-9] (?:[0-9]{6} [0-9]{6}|[0-9]{5} [0-9]{5} [0-9])"
 _WITH_DECIMALS = f"{_CHARACTER}+(?:{_DECIMALS}{_CHARACTER}*)*"
 _IN_LIST = "[0-9](?<=[0-9],[0-9])[0-9]*(?=,[0-9])"
 
@@ -69,7 +74,7 @@ def compound_pattern(single: str = SINGLE, elided: Iterable[str] = ()) -> re.Pat
     capital = "|".join(word[0].upper() + rest for word, rest in any_case.items())
     start = f"(?<!{_LETTER})(?!(?:{small})'{_CHARACTER}|(?:{capital})'[a-z{SMALL}0-9])" if any_case else ""
     return re.compile(
-        f"{start}(?:{_IN_LIST}|{_NUMBER} {_UNIT}{_ENDS}|{single} {_LETTER}{{3,}}{_ENDS}"
+        f"{start}(?:{_IN_LIST}|{_ARTICLE}{_ENDS}|{_NUMBER} {_UNIT}{_ENDS}|{single} {_LETTER}{{3,}}{_ENDS}"
         rf"|{_WITH_DECIMALS}(?:[-_/'&]{_WITH_DECIMALS}|\.{_CHARACTER}+|{_THOUSANDS}{_CHARACTER}*)*)"
     )
 
@@ -94,8 +99,8 @@ DECIMAL_COMMA = re.compile("(?<=[0-9]),(?=[0-9])(?![0-9]{3}(?![0-9]))")
 JOINT = re.compile(rf"[-_/&, ·{HYPHENS}{DASHES}{_SPACES}]|['’](?!{_ENDING}$)|\.(?![0-9])|(?<![0-9])\.")
 """What a joined form leaves out: characters between parts, but not points in numbers and the apostrophe of *don't*."""
 
-NUMBER_FIRST = "^[0-9]"
-"""Words with this pattern keep points in numbers in their joined form."""
+NUMBER_FIRST = r"^(?![1-9][0-9]{0,2}(?:\.[0-9]{3})+(?![0-9]|[.,][0-9]))[0-9]"
+"""Words with this pattern keep points in numbers in their joined form: a number comes first, without thousands."""
 
 
 _MARKS = re.compile(f"(?:{SKIPPED}*{MARK})*")
@@ -131,6 +136,7 @@ class WordsWithParts(WordTokenizer):
     - A number and a unit with a blank between them (``5 GHz``) are a compound. So are a single letter, except *a* and
       *i*, and a word of three letters or more (``t shirt``).
     - Points between digits do not end a number, and commas do not if three digits follow.
+    - The digits of an EAN or UPC may have the blanks with which they are printed (``4 006381 333931``).
     - A single comma between digits that exactly three digits do not follow is a decimal point (``3,5``). Commas of
       lists (``1,2,3``) and of numbers with points (``1.200,50``) separate words.
     - The endings ``'s 'd 'm 't 'll 're 've`` belong to the part before them.

@@ -64,7 +64,7 @@ GOLDEN = {
         "עליכם สวัสดี u s run universiti 3d c e mail x\u0301i",
     ),
     "english-parts": (
-        "0ff2a65b30cca5ce4ae48d2ebc114b92f15a5bc3a2eb8ca64dbad7e95835c531",
+        "343d9056844d0aa668fdb6e55c0cd2754133c3c3db43614b615a67a2a7db31f4",
         "world naiv cafe isn't οδοσ strass istanbul has 1234.5 km2 km 2 oneil o neill snakecas snake "
         "case see https exampleorgab exampl org b c def d e f 1 mail me hostexampl host exampl 東京の人 like "
         "カタカナ 한국어 1⃣ हिन्दी नमस्ते שלום עליכם สวัสดี usa u s run universiti 3d 3 d c email e mail xy",

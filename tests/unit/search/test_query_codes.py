@@ -1,0 +1,60 @@
+"""Codes that are typed with blanks are those of the index."""
+
+from __future__ import annotations
+
+import pytest
+
+from termwise import Document, build_index
+from termwise.search import Search, Searcher
+from termwise.search.query_codes import with_whole_codes
+
+TEXTS = {
+    "a": "Filter AB-1200/X for pumps",
+    "b": "Filter AB-1300/X for pumps",
+    "c": "Plate AB of 1200 x 800 mm",
+    "d": "Camera RTX4090 16 GB",
+    "e": "EAN 4 006381 333931",
+    "f": "Powerbank 20.000 mAh",
+    "g": "Power bank 20,000mAh",
+}
+
+
+@pytest.fixture(scope="module", params=["english-parts", "by-attribute:lang"])
+def searcher(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Searcher:
+    documents = [Document(key, text, attributes={"lang": "de"}) for key, text in TEXTS.items()]
+    out = tmp_path_factory.mktemp("codes") / "i"
+    return build_index(documents, out, analyzer=request.param, store_text=True)
+
+
+def test_pieces_of_a_code_are_joined_if_the_index_has_it(searcher: Searcher) -> None:
+    similar = searcher.backend.similar_terms
+    assert similar is not None
+    read = {
+        "AB 1200 X": "AB-1200-X",
+        "ab 1200 x pumps": "ab-1200-x pumps",
+        "filter AB 1300 X, pumps": "filter AB-1300-X, pumps",
+        "RTX 4090": "RTX-4090",
+        "AB 1400 X": "AB 1400 X",  # of no document
+        "AB  1200 X": "AB  1200 X",  # two blanks
+        "AB-1200 X": "AB-1200 X",
+        "Camera 16": "Camera 16",
+    }
+    assert {text: with_whole_codes(text, similar) for text in read} == read
+
+
+def test_a_code_with_blanks_finds_what_the_code_finds(searcher: Searcher) -> None:
+    for query in ("AB-1200/X", "AB 1200 X", "ab1200x"):
+        found = searcher.search(Search(query))
+        assert found.ranking.doc_ids == ("a",)
+        assert found.count() == 1
+    assert searcher.rank("AB 1200 X").scores == pytest.approx(searcher.rank("AB-1200/X").scores)
+
+
+@pytest.mark.parametrize("query", ["4006381333931", "4 006381 333931"])
+def test_blanks_in_an_article_number(searcher: Searcher, query: str) -> None:
+    assert searcher.rank(query).doc_ids == ("e",)
+
+
+@pytest.mark.parametrize("query", ["20000 mAh", "20.000 mAh", "20,000 mAh", "20000mah"])
+def test_thousands(searcher: Searcher, query: str) -> None:
+    assert {*searcher.search(Search(query, match="all")).ranking.doc_ids} == {"f", "g"}
