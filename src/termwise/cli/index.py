@@ -39,6 +39,7 @@ from termwise.cli.options import (
 from termwise.cli.progress_bars import progress_bar
 from termwise.cli.terminal import note_line, working_seconds
 from termwise.cli.translation_options import TunedSettings, with_tuned
+from termwise.collection import read_lines
 from termwise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -92,6 +93,10 @@ def command(
             "--detect-language", "With --analyzer-by, detect the language of documents without the attribute."
         ),
     ] = False,
+    whole_words: Annotated[
+        Path | None,
+        option("--whole-words FILE", "Words that analyzers leave whole, such as brands, one a line."),
+    ] = None,
     id_field: IdField = None,
     fields: WeightedFields = None,
     attributes: Annotated[
@@ -253,9 +258,7 @@ def command(
             documents,
             out,
             model=chosen,
-            analyzer=analyzer
-            if analyzer_by is None
-            else _by_attribute(analyzer_by, analyzer, detect_language),
+            analyzer=_chosen_analyzer(analyzer, analyzer_by, detect_language, whole_words),
             fields=names,
             attributes=kept,
             chunk=chunk,
@@ -280,9 +283,14 @@ def command(
         note_better_mixture(chose_default)
 
 
-def _by_attribute(choice: str, other: str | None, detect: bool) -> Analyzer:
-    """Return the analyzer that an attribute chooses."""
-    from termwise.text import make_analyzer_by_attribute
-    from termwise.text.analyzer_by_attribute import parse_choice
+def _chosen_analyzer(
+    name: str | None, by: str | None, detect: bool, whole_words: Path | None
+) -> str | Analyzer | None:
+    """Return the analyzer of a name, or the one that an attribute chooses, which leave some words whole."""
+    from termwise.text import make_analyzer, make_analyzer_by_attribute
+    from termwise.text.analyzer_by_attribute import DEFAULT, parse_choice
 
-    return make_analyzer_by_attribute(*parse_choice(choice), default=other, detect=detect)
+    whole = [] if whole_words is None else [line for _, line in read_lines(whole_words)]
+    if by is not None:
+        return make_analyzer_by_attribute(*parse_choice(by), default=name, detect=detect, whole=whole)
+    return make_analyzer(name or DEFAULT, whole=whole) if whole else name

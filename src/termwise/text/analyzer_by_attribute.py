@@ -378,7 +378,8 @@ def spec_of(analyzer: Analyzer) -> dict[str, Any]:
     if not isinstance(analyzer, WordAnalyzer):
         raise _no_word_analyzer(analyzer)
     options = dict(analyzer.spec.options)
-    return {"name": analyzer.name, "tokenizer": options["tokenizer"], "steps": options["steps"]}
+    del options["unicode"]  # one for all of them
+    return {"name": analyzer.name, **options}
 
 
 def _no_word_analyzer(analyzer: Analyzer) -> ParameterError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ from termwise.text.token_filters import (
     unless_number,
 )
 from termwise.text.tokenizer import UnicodeWords, WhitespaceWords, WordTokenizer
+from termwise.text.whole_words import WholeWords
 from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.words_with_parts import WordsWithParts
 from termwise.validation import check
@@ -140,7 +141,7 @@ def analyzer_names() -> tuple[str, ...]:
     return (*_all_words(), *_LIBRARIES, *_PIECES)
 
 
-def make_analyzer(name: str) -> Analyzer:
+def make_analyzer(name: str, *, whole: Iterable[str] = ()) -> Analyzer:
     """Make an analyzer by name.
 
     Parameters
@@ -201,6 +202,10 @@ def make_analyzer(name: str) -> Analyzer:
         A word analyzer can have further steps, in order: ``standard+stop+porter``, ``whitespace+lower``. Steps are
         ``lower``, ``stop`` (the 33 words), ``porter`` and ``snowball``.
 
+    whole : iterable of str, optional
+        Words that an analyzer with parts leaves whole, such as brands, in any case, with or without accents. Of a text
+        of several words, each word is left whole.
+
     Returns
     -------
     Analyzer
@@ -213,7 +218,7 @@ def make_analyzer(name: str) -> Analyzer:
     MissingFileError, MalformedRecordError
         If FILE cannot be read or is not a WordPiece tokenizer.
     ParameterError
-        If the analyzer needs a FILE.
+        If the analyzer needs a FILE, or has words to leave whole and no parts.
     MissingExtraError
         If an extra is not installed.
 
@@ -227,7 +232,11 @@ def make_analyzer(name: str) -> Analyzer:
     ['world', 'sort', 'list']
     >>> make_analyzer("standard+stop+porter").tokens("The world’s sorted lists")
     ['world’', 'sort', 'list']
+    >>> make_analyzer("english-parts", whole=["Hi-Tek"]).tokens("Hi-Tek T-shirt")
+    ['hitek', 'tshirt', 't', 'shirt']
     """
+    if (whole := tuple(whole)) and not name.startswith(f"{BY_ATTRIBUTE}:"):
+        return with_whole_words(make_analyzer(name), whole)
     base, colon, path = name.partition(":")
     if base in _PIECES:
         from termwise.text.cleaned_analyzer import CleanedAnalyzer
@@ -247,7 +256,7 @@ def make_analyzer(name: str) -> Analyzer:
     if base == BY_ATTRIBUTE:
         from termwise.text.analyzer_by_attribute import parse_choice
 
-        return make_analyzer_by_attribute(*parse_choice(path))
+        return make_analyzer_by_attribute(*parse_choice(path), whole=whole)
     if name in _LIBRARIES:
         from termwise.text.library_analyzer import LibraryAnalyzer
 
@@ -327,7 +336,24 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
             facts=[("analyzer", spec.name), ("made for", options.get("unicode")), ("here", UNICODE_VERSION)],
             fixes=["build the index again with this version of termwise"],
         )
-    return WordAnalyzer(spec.name, tokenizers[tokenizer], [step_named(str(step)) for step in steps])
+    words, whole = tokenizers[tokenizer], options.get("whole")
+    if whole is not None:
+        if not isinstance(whole, list | tuple) or not all(isinstance(word, str) for word in whole):
+            raise ParameterError("the whole words of an analyzer are a list", facts=[("whole", shown(whole))])
+        words = WholeWords(words, frozenset(whole))
+    return WordAnalyzer(spec.name, words, [step_named(str(step)) for step in steps])
+
+
+def with_whole_words(analyzer: Analyzer, words: Iterable[str]) -> Analyzer:
+    """Return an analyzer with parts that leaves some words whole; raises `ParameterError` if it has no parts."""
+    words = tuple(words)
+    if not isinstance(analyzer, WordAnalyzer) or not analyzer.tokenizer.nested:
+        raise ParameterError(
+            "only an analyzer with parts leaves words whole",
+            facts=[("analyzer", analyzer.spec.name), ("whole", ", ".join(map(shown, words[:3])))],
+            fixes=[Fix.omit("whole"), Fix.use(analyzer="english-parts")],
+        )
+    return WordAnalyzer(analyzer.name, WholeWords.of(analyzer.tokenizer, words), analyzer.steps)
 
 
 def make_analyzer_by_attribute(
@@ -336,6 +362,7 @@ def make_analyzer_by_attribute(
     *,
     default: str | Analyzer | None = None,
     detect: bool = False,
+    whole: Iterable[str] = (),
 ) -> AnalyzerByAttribute:
     """Make the analyzer of documents in several languages, one of which an attribute names.
 
@@ -351,6 +378,8 @@ def make_analyzer_by_attribute(
     detect : bool, optional
         Detect the language of documents without a value, see `termwise.text.language_detection`: one of `analyzers`,
         or without any, of `LANGUAGE_CODES`.
+    whole : iterable of str, optional
+        Words that analyzers with parts leave whole in all languages, such as brands; see `make_analyzer`.
 
     Raises
     ------
@@ -375,10 +404,12 @@ def make_analyzer_by_attribute(
             raise ParameterError(
                 "an attribute and its values have names without a colon", facts=[("given", shown(name))]
             )
-    made = {name: make_analyzer(name) for name in dict.fromkeys(chosen.values())}
-    specs = {value: by.spec_of(made[name]) for value, name in chosen.items()}
     other = by.DEFAULT if default is None else default
-    specs[by.OTHER] = by.spec_of(make_analyzer(other) if isinstance(other, str) else other)
+    made = {name: make_analyzer(name) for name in dict.fromkeys(chosen.values())}
+    of_values = {value: made[name] for value, name in chosen.items()}
+    of_values[by.OTHER] = make_analyzer(other) if isinstance(other, str) else other
+    whole = tuple(whole)
+    specs = {value: by.spec_of(_leaving_whole(each, whole)) for value, each in of_values.items()}
     detector = None
     if detect:
         from termwise.text.language_detection import LIBRARY
@@ -386,6 +417,12 @@ def make_analyzer_by_attribute(
         named = [by.known_code(value, by.LANGUAGE_CODES) for value in analyzers or by.LANGUAGE_CODES]
         detector = {"library": LIBRARY, "languages": [code for code in named if code is not None]}
     return by.AnalyzerByAttribute(attribute, specs, analyzer_from_spec, detector)
+
+
+def _leaving_whole(analyzer: Analyzer, words: Sequence[str]) -> Analyzer:
+    """Return an analyzer that leaves words whole, or the same one if it has no parts."""
+    has_parts = isinstance(analyzer, WordAnalyzer) and analyzer.tokenizer.nested
+    return with_whole_words(analyzer, words) if words and has_parts else analyzer
 
 
 def register_analyzer(name: str, make: Callable[[AnalyzerSpec], Analyzer]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from termwise.fast_dataclass import dataclass
 from termwise.text.characters import INVISIBLE, character_table, classify
@@ -23,6 +23,11 @@ class WordTokenizer(ABC):
 
     nested: ClassVar[bool] = False
     """Whether a word can be followed by its parts, whose ranges are within its own."""
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Options of an `AnalyzerSpec` that describe the tokenizer."""
+        return {"tokenizer": self.name}
 
     @abstractmethod
     def spans(self, text: str) -> list[tuple[int, int]]:

@@ -65,7 +65,7 @@ class WordAnalyzer:
     def spec(self) -> AnalyzerSpec:
         """Specification: names of tokenizer and steps, and their Unicode version."""
         options = {
-            "tokenizer": self.tokenizer.name,
+            **self.tokenizer.description,
             "steps": [step.name for step in self.steps],
             "unicode": UNICODE_VERSION,
         }
