@@ -61,6 +61,9 @@ _WHOLE_FLOAT = re.compile(r"(?<=[0-9])\.0+$")
 """Fraction of a whole number that a program has written as a float, such as a table whose column has gaps."""
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+_ACCENTS = re.compile("(?<=[a-z])[\u0300-\u036f]+")
+_JOINTS = re.compile(r"(?<=[^\W\d_])(?:['’](?=[^\W\d_])|-(?=[^\W_]))|(?<=\d)-(?=[^\W\d_])")
 _HYPHENS = dict.fromkeys((*range(0x2010, 0x2016), 0x2212), "-")
 _UNSEEN = dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF))
 _BOOLEANS = {"true": True, "false": False}
@@ -104,14 +107,23 @@ def keyword(text: str) -> str:
 
 
 def folded_keyword(text: str) -> str:
-    """Return what equal values of the `FOLDED_TYPES` have in common: no case, single spaces, hyphens for dashes.
+    """Return what equal values of the `FOLDED_TYPES` have in common.
+
+    They have no case, single spaces, hyphens for dashes, *ae*, *oe* and *ue* for umlauts, no accents on Latin letters,
+    no apostrophes between letters, and no hyphens before or after a letter within a word.
 
     Examples
     --------
-    >>> folded_keyword("BOSCH "), folded_keyword("Bosch  Siemens"), folded_keyword("AB–1200")
-    ('bosch', 'bosch siemens', 'ab-1200')
+    >>> [folded_keyword(text) for text in ("BOSCH ", "Bosch  Siemens", "AB–1200", "10-12", "-5")]
+    ['bosch', 'bosch siemens', 'ab1200', '10-12', '-5']
+    >>> [folded_keyword(text) for text in ("L’Oréal", "Hi-Tek", "Kärner", "Kaerner", "Nestlé")]
+    ['loreal', 'hitek', 'kaerner', 'kaerner', 'nestle']
     """
-    return " ".join(keyword(text).casefold().translate(_HYPHENS).split())
+    form = keyword(text).casefold().translate(_HYPHENS)
+    if not form.isascii():
+        letters = unicodedata.normalize("NFD", form.translate(_UMLAUTS))
+        form = unicodedata.normalize("NFC", _ACCENTS.sub("", letters))
+    return " ".join(_JOINTS.sub("", form).split())
 
 
 def plain_type(kind: FieldType) -> FieldType:

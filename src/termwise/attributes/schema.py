@@ -79,7 +79,7 @@ class Schema(Mapping[str, FieldType]):
     ----------
     types : mapping of str to FieldType, optional
         ``"keyword"``, ``"keywords"`` (a list), ``"integer"``, ``"float"``, ``"boolean"`` or ``"date"`` for each field.
-        Values of a ``"keyword folded"`` or ``"keywords folded"`` that differ only in case, spaces and dashes are one.
+        Values of a ``"keyword folded"`` or ``"keywords folded"`` are one if their `folded_keyword` is equal.
     texts : sequence of str or mapping of str to int, optional
         Fields of the texts of an index, with their weights if they have any. Errors about unknown attributes name the
         way to make one of them an attribute, too.

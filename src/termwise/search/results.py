@@ -169,20 +169,22 @@ class Results:
     def query(self) -> EncodedQuery:
         """The text, encoded for each part."""
         if self._query is None:
-            text = self._with_whole_codes()
+            text = self._with_known_spellings()
             vectors = [query_vector(each.index, each.encoder.encode_query(text)) for each in self._encodings]
             self._query = EncodedQuery(text, self._encodings, tuple(vectors))
         return self._query
 
-    def _with_whole_codes(self) -> str:
-        """Return the text with the codes in it that are typed with blanks as those of the index."""
-        backend = self._backend.suggesting
-        if not has_digits(self.text) or self.search.weights is not None or backend.similar_terms is None:
-            return self.text
-        from termwise.search.query_codes import with_whole_codes
+    def _with_known_spellings(self) -> str:
+        """Return the text with codes and umlauts as the index has them."""
+        backend, text = self._backend.suggesting, self.text
+        if text.isascii() and not has_digits(text):
+            return text
+        if self.search.weights is not None or backend.similar_terms is None:
+            return text
+        from termwise.search.query_spellings import with_known_umlauts, with_whole_codes
 
-        language = backend.language_of(self.search)
-        return with_whole_codes(self.text, backend.similar_terms.of_language(language))
+        similar = backend.similar_terms.of_language(backend.language_of(self.search))
+        return with_whole_codes(with_known_umlauts(text, similar), similar)
 
     @property
     def ranking(self) -> Ranking:
@@ -681,7 +683,7 @@ class Results:
         doc_ids = self.ranking.doc_ids if doc_ids is None else doc_ids
         part = self._encoding_of(self._backend.words)
         return snippets_of(
-            self.text,
+            self.query.text,
             doc_ids,
             find_documents(self._backend, doc_ids),
             part.encoder,

@@ -176,3 +176,22 @@ def test_folding_is_idempotent(text: str) -> None:
     stored = stored_value("keyword folded", text)
     assert isinstance(stored, str)
     assert folded_keyword(stored) == folded
+
+
+@pytest.mark.parametrize(
+    ("equal", "other"),
+    [
+        (["L'Oréal", "L’Oréal", "LOreal"], "L Oréal"),
+        (["Hi-Tek", "HiTek", "HI–TEK"], "Hi Tek"),
+        (["Kärner", "Kaerner", "KÄRNER", "Ka\u0308rner"], "Karner"),
+        (["AB-1200", "ab1200"], "ab 1200"),
+        (["Straße", "STRASSE"], "Strase"),
+        (["10-12"], "1012"),
+        (["-5"], "5"),
+        (["5'8"], "58"),
+        (["й"], "и"),
+    ],
+)
+def test_what_is_folded(equal: list[str], other: str) -> None:
+    assert len({folded_keyword(text) for text in equal}) == 1
+    assert folded_keyword(other) != folded_keyword(equal[0])

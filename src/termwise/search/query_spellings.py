@@ -1,4 +1,4 @@
-"""Codes in queries: those that are typed with blanks, as ``AB 1200 X``, are read as the codes of the index."""
+"""Spellings of query words that the index has: codes that are typed with blanks, and *ae* in place of *ä*."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 MOST_PIECES = 4
 """Largest number of pieces with blanks between them that are read as a code."""
 
+_UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
+_UMLAUT, _WORD = re.compile("[äöüÄÖÜ]"), re.compile(r"[^\W\d_]+")
 _PIECE = re.compile(r"(?<!\S)[^\W_]+(?=\s|$|[,;:!?])")
 
 
@@ -47,6 +49,33 @@ def with_whole_codes(text: str, similar: SimilarTerms | SimilarTermsByLanguage) 
                 break
         place += 1
     return text
+
+
+def with_known_umlauts(text: str, similar: SimilarTerms | SimilarTermsByLanguage) -> str:
+    """Return a query with *ae*, *oe* and *ue* for umlauts in the words that more documents have in this spelling.
+
+    German analyzers read both spellings as one word, so the other one is that of documents in other languages.
+
+    Examples
+    --------
+    >>> import tempfile, termwise
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lamps = termwise.build_index({"1": "Kaerner lamp", "2": "Möbel"}, folder + "/i")
+    ...     [with_known_umlauts(text, lamps.backend.similar_terms) for text in ("Kärner lamp", "möbel", "Kärnten")]
+    ['Kaerner lamp', 'möbel', 'Kärnten']
+    """
+
+    def documents(word: str) -> int:
+        return sum(
+            each.documents(token) for each in similar.languages for token in each.analyzer.tokens(word)[:1]
+        )
+
+    def spelt(word: re.Match[str]) -> str:
+        other = "".join(_UMLAUTS.get(letter, letter) for letter in word[0])
+        other = other.upper() if word[0].isupper() else other
+        return other if other != word[0] and documents(other) > documents(word[0]) else word[0]
+
+    return _WORD.sub(spelt, text) if _UMLAUT.search(text) and len(text.split()) <= MOST_WORDS else text
 
 
 def _is_known(code: str, similar: SimilarTerms | SimilarTermsByLanguage) -> bool:

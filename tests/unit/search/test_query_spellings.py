@@ -1,12 +1,14 @@
-"""Codes that are typed with blanks are those of the index."""
+"""Codes that are typed with blanks, and umlauts, are those of the index."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from termwise import Document, build_index
 from termwise.search import Search, Searcher
-from termwise.search.query_codes import with_whole_codes
+from termwise.search.query_spellings import with_whole_codes
 
 TEXTS = {
     "a": "Filter AB-1200/X for pumps",
@@ -58,3 +60,25 @@ def test_blanks_in_an_article_number(searcher: Searcher, query: str) -> None:
 @pytest.mark.parametrize("query", ["20000 mAh", "20.000 mAh", "20,000 mAh", "20000mah"])
 def test_thousands(searcher: Searcher, query: str) -> None:
     assert {*searcher.search(Search(query, match="all")).ranking.doc_ids} == {"f", "g"}
+
+
+BRANDS = {
+    "de": "Kärner Gartenschere",
+    "de2": "KAERNER Hacke",
+    "en": "Kaerner pruning shears",
+    "fr": "Sécateur Kaerner",
+    "fr2": "Sécateur Karner",
+}
+
+
+@pytest.mark.parametrize("query", ["Kärner", "Kaerner", "KAERNER", "KÄRNER"])
+def test_umlauts_of_other_languages(tmp_path: Path, query: str) -> None:
+    documents = [Document(key, text, attributes={"lang": key[:2]}) for key, text in BRANDS.items()]
+    searcher = build_index(documents, tmp_path / "i", analyzer="by-attribute:lang", store_text=True)
+    found = searcher.search(Search(query))
+    assert {*found.ranking.doc_ids} == {"de", "de2", "en", "fr"}
+    assert found.count() == 4
+    marked = {hit.doc_id: snippet for hit, snippet in zip(found.hits(), found.snippets(), strict=True)}
+    assert [marked["fr"].text[start:end] for start, end in marked["fr"].spans] == ["Kaerner"]
+    only = searcher.search(Search(query, lang="de"))
+    assert {*only.ranking.doc_ids} == {"de", "de2"}
