@@ -97,14 +97,9 @@ class QueryEncoderByLanguage:
     def encode_query(self, query: str) -> TermWeights:
         """Return one row over the vocabulary of the index; unknown tokens are dropped."""
         words: dict[tuple[int, int], dict[str, list[int]]] = {}
-        for analyzer in readings(self.analyzer):
-            analysis = analyzer.analyze(query)
-            numbers = [self.index.vocabulary.number(token) for token in analysis.tokens]
-            for places in analysis.compounds():
-                known = [number for place in places if (number := numbers[place]) is not None]
+        for reading in self._readings(query):
+            for (start, end), (language, known) in reading.items():
                 if known:
-                    start, end = analysis.spans[places.start].tolist()
-                    language = language_of_token(analysis.tokens[places.start])
                     words.setdefault((start, end), {}).setdefault(language, []).extend(known)
         row: dict[int, float] = {}
         for word in words.values():
@@ -114,6 +109,40 @@ class QueryEncoderByLanguage:
                 for number in its:
                     row[number] = row.get(number, 0.0) + factors[language]
         return TermWeights.of_query(row, self.index.vocabulary.id)
+
+    def _readings(self, query: str) -> list[dict[tuple[int, int], tuple[str, list[int]]]]:
+        """Return the words of a query in each language, with the numbers of their terms in the index.
+
+        A language in which no document has some word of the query has no stop words of a language whose documents have
+        all other words: *lampe à poser* is French, so German documents with *A* are not found by *à*.
+        """
+        found = []
+        for analyzer in readings(self.analyzer):
+            analysis = analyzer.analyze(query)
+            numbers = [self.index.vocabulary.number(token) for token in analysis.tokens]
+            words: dict[tuple[int, int], tuple[str, list[int]]] = {}
+            for places in analysis.compounds():
+                start, end = analysis.spans[places.start].tolist()
+                language = language_of_token(analysis.tokens[places.start])
+                known = [number for place in places if (number := numbers[place]) is not None]
+                words.setdefault((start, end), (language, []))[1].extend(known)
+            found.append(words)
+        if len(found) == 1:
+            return found
+        places = [{word_around(query, *span) for span in words} for words in found]
+        every = set[tuple[int, int]]().union(*places)
+        known = [all(numbers for _, numbers in words.values()) for words in found]
+        stop = [
+            every - its if is_known and its else set[tuple[int, int]]()
+            for its, is_known in zip(places, known, strict=True)
+        ]
+        dropped = set[tuple[int, int]]().union(*stop)
+        return [
+            words
+            if is_known
+            else {span: its for span, its in words.items() if word_around(query, *span) not in dropped}
+            for words, is_known in zip(found, known, strict=True)
+        ]
 
     def factors_of_added(self, added: Sequence[AddedTerm]) -> list[float]:
         """Return the factors of terms that are added to a query; those for the same words are one word.

@@ -246,12 +246,13 @@ def _words_of(
             weighted |= bool(found := (own | others) & kept)
             dropped |= not found and bool(own)
             terms.append(found or own)
-        if dropped and not weighted:
-            continue  # by the weighting of the query
+        typed = text[slice(*spans[tokens[0]][0])]
+        code = typed if len(tokens) > 1 and has_digits(typed) else ""
+        if dropped and not weighted and (terms[0] or not code):
+            continue  # by the weighting of the query, which a code that no document has needs not
         numbers = [np.array(sorted(each), dtype=np.int32) for each in terms]
         steps = [(each, *positions[place]) for each, place in zip(numbers, range_of, strict=True)]
-        typed = text[slice(*spans[tokens[0]][0])]
-        words.append(QueryWord(steps, typed if len(tokens) > 1 and has_digits(typed) else ""))
+        words.append(QueryWord(steps, code))
     return words
 
 

@@ -1,16 +1,17 @@
-"""Spellings of query words that the index has: codes that are typed with blanks, and *ae* in place of *ä*."""
+"""Query words as an index has them: codes that are typed with blanks, *ae* for *ä*, and no parts of unknown codes."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from termwise.engine.codes import has_digits
-from termwise.search.part_weights import FEW, LETTERS, MOST_WORDS, RARE
-from termwise.search.suggestions import is_code
+import numpy as np
 
-if TYPE_CHECKING:
-    from termwise.engine.similar_terms import SimilarTerms, SimilarTermsByLanguage
+from termwise.engine.added_terms import AddedTerms, Span
+from termwise.engine.codes import documents_with_code, has_digits
+from termwise.engine.word_breaks import documents_with_word
+from termwise.index import Index
+from termwise.search.part_weights import FEW, LETTERS, MOST_WORDS, RARE, has_codes_only
+from termwise.search.suggestions import AnySimilarTerms, is_code
 
 MOST_PIECES = 4
 """Largest number of pieces with blanks between them that are read as a code."""
@@ -20,7 +21,7 @@ _UMLAUT, _WORD = re.compile("[äöüÄÖÜ]"), re.compile(r"[^\W\d_]+")
 _PIECE = re.compile(r"(?<!\S)[^\W_]+(?=\s|$|[,;:!?])")
 
 
-def with_whole_codes(text: str, similar: SimilarTerms | SimilarTermsByLanguage) -> str:
+def with_whole_codes(text: str, similar: AnySimilarTerms) -> str:
     """Return a query with hyphens in place of the blanks in codes, such as ``AB 1200 X`` of ``AB-1200/X``.
 
     Words with single blanks between them are a code if they together have the form of one, no four letters in a row,
@@ -51,7 +52,7 @@ def with_whole_codes(text: str, similar: SimilarTerms | SimilarTermsByLanguage) 
     return text
 
 
-def with_known_umlauts(text: str, similar: SimilarTerms | SimilarTermsByLanguage) -> str:
+def with_known_umlauts(text: str, similar: AnySimilarTerms) -> str:
     """Return a query with *ae*, *oe* and *ue* for umlauts in the words that more documents have in this spelling.
 
     German analyzers read both spellings as one word, so the other one is that of documents in other languages.
@@ -78,7 +79,50 @@ def with_known_umlauts(text: str, similar: SimilarTerms | SimilarTermsByLanguage
     return _WORD.sub(spelt, text) if _UMLAUT.search(text) and len(text.split()) <= MOST_WORDS else text
 
 
-def _is_known(code: str, similar: SimilarTerms | SimilarTermsByLanguage) -> bool:
+def without_unknown_codes(text: str, similar: AnySimilarTerms, added: AddedTerms, texts: Index | None) -> str:
+    """Return a query without the single characters and numbers of codes that no document contains.
+
+    So ``E21`` does not find *21 inch* and ``E-3``. Longer letters stay, as *mah* of ``900mAh``; so do codes that some
+    document contains, also as the beginning of a longer one, and those that `added` completes or replaces.
+
+    Parameters
+    ----------
+    text : str
+    similar : SimilarTerms or SimilarTermsByLanguage
+        Terms of an index of whole words.
+    added : AddedTerms
+        Terms that the search adds to the query.
+    texts : Index or None
+        Index that stores the texts of the same documents.
+    """
+    if not has_digits(text) or len(text.split()) > MOST_WORDS or has_codes_only(text):
+        return text
+    contained, removed = set[Span](), set[Span]()
+    for each in similar.languages:
+        analysis = each.analyzer.analyze(text)
+        spans: list[Span] = [(start, end) for start, end in analysis.spans.tolist()]
+        for places in analysis.compounds():
+            whole, parts = spans[places.start], spans[places.start + 1 : places.stop]
+            code = text[slice(*whole)]
+            if not parts or not has_digits(code) or added.are_known([whole]):
+                continue
+            number = each.vocabulary.number
+            having = documents_with_word(each.index, number, analysis, places)
+            if not each.documents(analysis.tokens[places.start]) and having.any():
+                having = documents_with_code(each.index, texts, code, np.zeros_like(having), having)
+            if having.any():
+                contained.update(parts)
+            else:
+                removed.update(part for part in parts if _is_short(text[slice(*part)]))
+    return AddedTerms((), frozenset(removed - contained)).without_replaced(text)
+
+
+def _is_short(part: str) -> bool:
+    """Return whether a part of a code says little: one character, or a number."""
+    return len(part) == 1 or has_digits(part)
+
+
+def _is_known(code: str, similar: AnySimilarTerms) -> bool:
     """Return whether an index has a code as a whole."""
     if not is_code(code.replace("-", "")) or LETTERS.search(code):
         return False

@@ -13,6 +13,7 @@ import numpy as np
 
 from termwise.engine.allowed_documents import allowed_for, facets_at, segments_at
 from termwise.engine.codes import has_digits
+from termwise.engine.query_settings import added_terms
 from termwise.engine.query_vector import query_vector
 from termwise.engine.result_order import Best, ResultOrder
 from termwise.engine.retrieval import candidate_ordinals, documents_in_order
@@ -170,21 +171,43 @@ class Results:
         """The text, encoded for each part."""
         if self._query is None:
             text = self._with_known_spellings()
-            vectors = [query_vector(each.index, each.encoder.encode_query(text)) for each in self._encodings]
+            vectors = [
+                query_vector(each.index, each.encoder.encode_query(self._without_unknown_codes(text, each)))
+                for each in self._encodings
+            ]
             self._query = EncodedQuery(text, self._encodings, tuple(vectors))
         return self._query
+
+    @property
+    def _is_typed(self) -> bool:
+        """Whether the query is a text that was typed: no example, and no weights of terms."""
+        search = self.search
+        return search.like is None and search.like_text is None and search.weights is None
 
     def _with_known_spellings(self) -> str:
         """Return the text with codes and umlauts as the index has them."""
         backend, text = self._backend.suggesting, self.text
         if text.isascii() and not has_digits(text):
             return text
-        if self.search.weights is not None or backend.similar_terms is None:
+        if not self._is_typed or backend.similar_terms is None:
             return text
         from termwise.search.query_spellings import with_known_umlauts, with_whole_codes
 
         similar = backend.similar_terms.of_language(backend.language_of(self.search))
         return with_whole_codes(with_known_umlauts(text, similar), similar)
+
+    def _without_unknown_codes(self, text: str, part: PartEncoding) -> str:
+        """Return the text without parts of codes that no document contains, in a part of whole words."""
+        if not has_digits(text) or not self._is_typed:
+            return text
+        backend = next(each.backend for each in self._backend.parts if each.index is part.index)
+        if backend.similar_terms is None:
+            return text
+        from termwise.search.query_spellings import without_unknown_codes
+
+        similar = backend.similar_terms.of_language(backend.language_of(self.search))
+        texts = next((each.index for each in self._encodings if each.index.stores_text), None)
+        return without_unknown_codes(text, similar, added_terms(part.encoder, text), texts)
 
     @property
     def ranking(self) -> Ranking:

@@ -82,3 +82,54 @@ def test_umlauts_of_other_languages(tmp_path: Path, query: str) -> None:
     assert [marked["fr"].text[start:end] for start, end in marked["fr"].spans] == ["Kaerner"]
     only = searcher.search(Search(query, lang="de"))
     assert {*only.ranking.doc_ids} == {"de", "de2"}
+
+
+ERRORS = {
+    "a": "An error of the pump",
+    "b": "Error E-3 of the pump",
+    "c": "Screen of 21 inch, class E",
+    "d": "Error E22",
+    "e": "Battery of 900 mAh",
+}
+
+
+def test_parts_of_a_code_that_no_document_contains_have_no_weight(tmp_path: Path) -> None:
+    searcher = build_index([Document(*each) for each in ERRORS.items()], tmp_path / "i", store_text=True)
+    error, unknown = searcher.search(Search("error")), searcher.search(Search("error E21"))
+    assert unknown.ranking.doc_ids == error.ranking.doc_ids
+    assert unknown.ranking.scores == pytest.approx(error.ranking.scores)
+    assert searcher.search(Search("error E21", match="all")).ranking.doc_ids == ()
+    assert searcher.rank("error E22").doc_ids[0] == "d"
+    assert "c" not in searcher.rank("error E22").doc_ids or searcher.rank("error E22").doc_ids[-1] == "c"
+    # Longer letters of a code say something, numbers without a code are words, and a beginning of a code is contained.
+    assert set(searcher.rank("pump 700mAh").doc_ids) == {"a", "b", "e"}
+    assert searcher.rank("pump 21").doc_ids[0] == "c"
+    assert set(searcher.rank("battery E").doc_ids) >= {"e", "b", "c"}
+
+
+def test_a_beginning_of_a_code_keeps_its_parts(searcher: Searcher) -> None:
+    found = searcher.rank("pumps AB-1200").doc_ids
+    assert found[:2] == ("a", "b")
+    assert set(searcher.rank("pumps AB-7777").doc_ids) == {"a", "b", "c"}  # the letters ab
+
+
+LAMPS = {
+    "de1": "Lampe A Papier",
+    "de2": "Stehlampe A",
+    "en1": "table lamp",
+    "en2": "die casting",
+    "fr1": "lampe à poser noire",
+}
+
+
+def test_stop_words_of_another_language(tmp_path: Path) -> None:
+    documents = [Document(key, text, attributes={"lang": key[:2]}) for key, text in LAMPS.items()]
+    searcher = build_index(documents, tmp_path / "i", analyzer="by-attribute:lang")
+    # French documents have lampe and poser; German ones lack poser, and have lampe alone.
+    found = searcher.search(Search("lampe à poser")).ranking
+    assert found.doc_ids[0] == "fr1"
+    assert found.scores[found.doc_ids.index("de1")] == pytest.approx(
+        searcher.search(Search("lampe poser")).ranking.scores[found.doc_ids.index("de1")]
+    )
+    assert set(searcher.rank("à").doc_ids) == {"de1", "de2"}  # no other words
+    assert searcher.rank("die casting").doc_ids == ("en2",)  # a stop word in German, which lacks casting
