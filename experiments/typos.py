@@ -2,8 +2,7 @@ r"""Quality of mistyped queries with and without fuzzy search, and chance resemb
 
 Question
     How much quality does a typo cost in a mixture of BM25 and lookup, and how much does ``--fuzzy`` restore? What
-    should the part of vectors read in place of a mistyped word? From which length on does a similar word mean anything,
-    and one that differs by two edits? Should the first letter agree?
+    should the part of vectors read in place of a mistyped word? From which length on does a similar word mean anything?
 Run
     ``typos.py --work WORK``. lookup encodes the collections once.
 Queries
@@ -16,10 +15,6 @@ Systems
 Lengths
     Words of the vocabulary of word pieces that no document has are correct; a similar word is a chance resemblance.
     Typos of words of the queries should find these words. The index has words, not stems.
-Rules
-    The same chance resemblances, and the misspellings of words of the collection in codespell's list, under several
-    rules: two edits from 6, 7, 8 or 9 letters on, with any first letter or with an equal one, also if the first two
-    letters are exchanged.
 Quality
     nDCG@10 over queries, with bootstrap intervals; on dev splits.
 Result
@@ -47,9 +42,8 @@ from termwise import BuildOptions, Query, build_index
 from termwise.engine.added_terms import AddedTerm
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import WeightedQueryEncoder
-from termwise.engine.similar_terms import MOST_TERMS, SHORTEST, TWO_EDITS
+from termwise.engine.similar_terms import MOST_TERMS, TWO_EDITS
 from termwise.engine.subwords import SimilarPieces
-from termwise.probes.manipulations.typos import codespell_misspellings
 from termwise.search import Search, Searcher
 from termwise.search.parts import PartEncoding
 from termwise.text.wordpiece import WordPieceAnalyzer
@@ -57,8 +51,6 @@ from termwise.text.wordpiece import WordPieceAnalyzer
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("termwise", "numpy", "numba", "ir-measures", "onnxruntime", "rapidfuzz")
 LEAST, LONGEST = 3, 9
-RULES = [(edits, first) for first in (False, True) for edits in (6, 7, 8, 9)]
-"""Letters from which on a similar word may differ by two edits, and whether its first letter is that of the word."""
 
 
 class Kept(SimilarPieces):
@@ -181,37 +173,6 @@ def correct_words(frequencies: Mapping[str, int]) -> list[str]:
     return [word for word in known if re.fullmatch("[a-z]{3,}", word) and word not in frequencies]
 
 
-def rules(plan: Mapping[str, Any], frequencies: Mapping[str, int]) -> dict[str, Any]:
-    """Look for the nearest words of correct words and of misspellings under `RULES`, by length."""
-    words = sorted(word for word in frequencies if word.isalpha())
-    documents = np.array([frequencies[word] for word in words])
-    chance = random.Random(plan["seed"])
-    listed = codespell_misspellings()
-    typos = [
-        (typed, word)
-        for word in words
-        for typed in listed.get(word, ())
-        if re.fullmatch("[a-z]+", typed) and len(typed) >= SHORTEST and typed not in frequencies
-    ]
-    correct = [(word, "") for word in correct_words(frequencies) if len(word) >= SHORTEST]
-    found: dict[str, dict[str, list[list[float]]]] = {}
-    for kind, pairs in (("misspellings", typos), ("correct words", correct)):
-        for typed, meant in chance.sample(pairs, min(plan["words"], len(pairs))):
-            near = [
-                nearest(typed, words, documents, two_edits=edits, first_agrees=first)
-                for edits, first in RULES
-            ]
-            shown = [[words[place] for place in each] for each in near]
-            hits = [float(meant in each if meant else bool(each)) for each in shown]
-            found.setdefault(length_of(typed), {}).setdefault(kind, []).append(hits)
-    return {
-        length: {
-            kind: {"words": len(hits), "means": np.mean(hits, axis=0).tolist()} for kind, hits in row.items()
-        }
-        for length, row in sorted(found.items())
-    }
-
-
 def lengths(plan: Mapping[str, Any], judged: Judged, searcher: Searcher) -> dict[str, Any]:
     """Look for the nearest words of correct words and of typos, by length; see the module."""
     frequencies = words_of(searcher)
@@ -303,7 +264,6 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
         "data": judged.data,
         "quality": quality(plan, judged, work / "best"),
         "lengths": lengths(plan, judged, words),
-        "rules": rules(plan, words_of(words)),
     }
 
 
@@ -342,25 +302,8 @@ def page(result: Mapping[str, Any]) -> str:
     ]
     for name, entry in collections.items():
         parts += [f"### {name}", record.table(LENGTHS, length_rows(entry["lengths"]))]
-    parts += [
-        "## Rules",
-        "Share of the misspellings in codespell's list for which the right word is found (*right*), and of correct "
-        "words that no document has for which a word is found by chance (*chance*), if a similar word may differ by "
-        "two edits from 6, 7, 8 or 9 letters on; then the same if its first letter must agree.",
-    ]
-    for name, entry in collections.items():
-        parts += [f"### {name}: rules", record.table(RULE_HEAD, rule_rows(entry["rules"]))]
     return "\n\n".join([*parts, record.about(dict(result))])
 
-
-RULE_HEAD = (
-    "letters",
-    *(
-        f"{edits}{', first letter' if first else ''}: {what}"
-        for edits, first in RULES
-        for what in ("right", "chance")
-    ),
-)
 
 LENGTHS = (
     "letters",
@@ -383,31 +326,6 @@ def length_rows(lengths: Mapping[str, Any]) -> Iterator[list[str]]:
             cells.append(str(of_words[0]["words"] if of_words[0] else 0))
             cells += [record.number(each and each["mean"], digits=2) for each in of_words]
         yield cells
-
-
-def rule_rows(rules: Mapping[str, Any]) -> Iterator[list[str]]:
-    """Yield the rows of a table of rules, and one of all lengths."""
-    kinds = ("misspellings", "correct words")
-
-    def row(label: str, means: Mapping[str, Any]) -> list[str]:
-        return [
-            label,
-            *(record.number(means[kind][rule], digits=2) for rule in range(len(RULES)) for kind in kinds),
-        ]
-
-    for length, of_kinds in rules.items():
-        yield row(length, {kind: of_kinds[kind]["means"] for kind in kinds})
-    yield row(
-        "all",
-        {
-            kind: np.average(
-                [each[kind]["means"] for each in rules.values()],
-                axis=0,
-                weights=[each[kind]["words"] for each in rules.values()],
-            )
-            for kind in kinds
-        },
-    )
 
 
 def difference(entry: Mapping[str, Any]) -> str:

@@ -120,7 +120,8 @@ def most_edits(word: str) -> int:
     """Return the largest distance of a similar term: 0, or 1 from four characters on, or 2 from eight to `LONGEST`.
 
     Words of three characters all resemble others by chance, and with two edits, so do most words of six or seven
-    (experiments/results/typos.md). A word with a digit has no similar terms, because another number is another thing.
+    (experiments/results/typos.md and typo_rules.md). A word with a digit has no similar terms, because another number
+    is another thing.
 
     Examples
     --------

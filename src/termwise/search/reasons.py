@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from termwise.display.safe_text import legible_line, listed
+from termwise.engine.query_settings import DEFAULT
 from termwise.engine.unrelated_queries import LEAST_RELEVANCE_OF_PIECES
 from termwise.index.attribute_columns import KeywordColumn, KeywordsColumn, NumberColumn
 from termwise.search.backend import Backend
@@ -114,7 +115,9 @@ def _reasons_of_query(results: Results, backend: Backend, advice: bool) -> list[
             return [f"no document has the language {language}; the index has {', '.join(known)}"]
     first = backend.parts[0].backend  # no part has results; the words of the first are named
     text = results.text
-    if results.query.vectors[0].terms.size == 0 < first.encoder_of(results.search).encode_query(text).nnz:
+    unweighted = first.encoder_of(results.search)
+    is_weighted = results.search.weighting != DEFAULT
+    if is_weighted and results.query.vectors[0].terms.size == 0 < unweighted.encode_query(text).nnz:
         return ["the weighting removes all terms of the query"]
     if results.search.query is None and text:
         return ["no other document shares a term with the query document"]

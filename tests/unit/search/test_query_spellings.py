@@ -99,8 +99,8 @@ def test_parts_of_a_code_that_no_document_contains_have_no_weight(tmp_path: Path
     assert unknown.ranking.doc_ids == error.ranking.doc_ids
     assert unknown.ranking.scores == pytest.approx(error.ranking.scores)
     assert searcher.search(Search("error E21", match="all")).ranking.doc_ids == ()
+    assert searcher.search(Search("E21")).reasons()[0] == "not in the index: E21"
     assert searcher.rank("error E22").doc_ids[0] == "d"
-    assert "c" not in searcher.rank("error E22").doc_ids or searcher.rank("error E22").doc_ids[-1] == "c"
     # Longer letters of a code say something, numbers without a code are words, and a beginning of a code is contained.
     assert set(searcher.rank("pump 700mAh").doc_ids) == {"a", "b", "e"}
     assert searcher.rank("pump 21").doc_ids[0] == "c"

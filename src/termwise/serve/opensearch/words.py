@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from termwise.engine.similar_terms import SHORTEST, TWO_EDITS
 from termwise.engine.word_matches import NAMED, is_number_of_words
 from termwise.fast_dataclass import dataclass
 from termwise.search import Searcher
@@ -26,7 +27,7 @@ from termwise.serve.opensearch.json_checks import (
 from termwise.text import Analyzer
 from termwise.text.analyzer_by_attribute import readings
 
-_OPERATORS: dict[str, Any] = {"operator": "or", "minimum_should_match": 1, "fuzziness": 0}
+_OPERATORS: dict[str, Any] = {"operator": "or", "minimum_should_match": 1, "fuzziness": 0, "prefix_length": 0}
 """Keys of clauses of which one word suffices, and their defaults."""
 
 _MATCHES: dict[str, tuple[tuple[str, ...], dict[str, bool]]] = {
@@ -46,6 +47,9 @@ _TYPES: dict[str, dict[str, bool]] = {
     "bool_prefix": {"prefix": True},
 }
 """Types of multi_match, and what they say about the words."""
+
+_OWN_FUZZINESS = f"AUTO:{SHORTEST},{TWO_EDITS}"
+"""The edits of a fuzzy search, as OpenSearch writes them."""
 
 _STATED = {"match": ("operator", "minimum_should_match"), "fuzzy": ("fuzziness",), "prefix": ()}
 """Keys that state options of `Search`."""
@@ -209,9 +213,10 @@ def _operators(given: Mapping[str, Any], where: str) -> dict[str, Any]:
         raise UnsupportedError.of(f"operator of {where}", operator, ["or", "and"])
     least = least_of(given, f"minimum_should_match of {where}")
     fuzziness = str(given.get("fuzziness", "0")).upper()
-    if fuzziness not in ("0", "AUTO"):
-        raise UnsupportedError.of(f"fuzziness of {where}", fuzziness, ["0", "AUTO"])
-    every, fuzzy = operator == "and" or least == "100%", fuzziness == "AUTO"
+    if fuzziness not in ("0", "AUTO", _OWN_FUZZINESS):
+        raise UnsupportedError.of(f"fuzziness of {where}", fuzziness, ["0", "AUTO", _OWN_FUZZINESS])
+    only_default(given, where, prefix_length=0)
+    every, fuzzy = operator == "and" or least == "100%", fuzziness != "0"
     if every:  # of similar words, by their postings; others are looked for in the texts
         return {"fuzzy": True, "least": "100%"} if fuzzy else {"every": True}
     return {"fuzzy": fuzzy, "least": "1" if least in ("0", "0%") else least}
