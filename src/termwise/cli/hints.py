@@ -49,6 +49,7 @@ _OPTIONS = {
     "scales": "--scale",
     "expansion": "--expand-with",
     "scaling": "--normalise",
+    "whole": "--whole-words",
 }
 """Arguments with a separate option; all others are given with ``--set``."""
 

@@ -129,19 +129,19 @@ class QueryEncoderByLanguage:
             found.append(words)
         if len(found) == 1:
             return found
-        places = [{word_around(query, *span) for span in words} for words in found]
-        every = set[tuple[int, int]]().union(*places)
-        known = [all(numbers for _, numbers in words.values()) for words in found]
+        around = [{word_around(query, *span) for span in words} for words in found]
+        every = set[tuple[int, int]]().union(*around)
+        are_known = [all(numbers for _, numbers in words.values()) for words in found]
         stop = [
             every - its if is_known and its else set[tuple[int, int]]()
-            for its, is_known in zip(places, known, strict=True)
+            for its, is_known in zip(around, are_known, strict=True)
         ]
         dropped = set[tuple[int, int]]().union(*stop)
         return [
             words
             if is_known
             else {span: its for span, its in words.items() if word_around(query, *span) not in dropped}
-            for words, is_known in zip(found, known, strict=True)
+            for words, is_known in zip(found, are_known, strict=True)
         ]
 
     def factors_of_added(self, added: Sequence[AddedTerm]) -> list[float]:
