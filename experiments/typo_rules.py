@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import record
 from judged_collection import documents_folder
-from typos import correct_words, length_of, nearest, words_of
+from typos import correct_words, edits_of, length_of, nearest, words_of
 
 from termwise import BuildOptions, build_index
 from termwise.engine.similar_terms import SHORTEST
@@ -55,8 +55,9 @@ def rules(plan: Mapping[str, Any], frequencies: Mapping[str, int]) -> dict[str, 
     found: dict[str, dict[str, list[list[float]]]] = {}
     for kind, pairs in (("misspellings", typos), ("correct words", correct)):
         for typed, meant in chance.sample(pairs, min(plan["words"], len(pairs))):
+            distances = edits_of(typed, words)
             near = [
-                nearest(typed, words, documents, two_edits=edits, first_agrees=first)
+                nearest(typed, words, documents, distances=distances, two_edits=edits, first_agrees=first)
                 for edits, first in RULES
             ]
             shown = [[words[place] for place in each] for each in near]

@@ -214,17 +214,23 @@ def typo(word: str, chance: random.Random) -> str:
     return chance.choice(kinds)
 
 
+def edits_of(word: str, words: Sequence[str]) -> Any:
+    """Return the distance of a word from each of some words; 3 for more than 2."""
+    return cdist([word], words, scorer=OSA.distance, score_cutoff=2, dtype=np.uint8)[0]
+
+
 def nearest(
     word: str,
     words: Sequence[str],
     documents: Any,
     *,
+    distances: Any = None,
     two_edits: int = TWO_EDITS,
     first_agrees: bool = False,
 ) -> list[int]:
     """Return the places of the nearest words: one edit, or two from some length on, and the most frequent ones."""
     most = 1 if len(word) < two_edits else 2
-    distances = cdist([word], words, scorer=OSA.distance, score_cutoff=most, dtype=np.uint8)[0]
+    distances = edits_of(word, words) if distances is None else distances
     near = np.flatnonzero(distances <= most).tolist()
     if first_agrees:
         near = [
