@@ -55,6 +55,13 @@ Condition = Annotated[
         "Rank only documents with these attributes, such as 'lang = \"de\" and price < 20'.",
     ),
 ]
+OrFilter = Annotated[
+    str | None,
+    option(
+        "--or-filter EXPR",
+        "Documents with these attributes are results too if they do not match the query, such as 'sku = \"AB-1200\"'.",
+    ),
+]
 Must = Annotated[
     list[str] | None,
     option("--must WORD", "Rank only documents whose text contains this word or phrase; repeatable."),

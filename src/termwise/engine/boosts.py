@@ -2,8 +2,8 @@
 
     score(q, d) = score of the query + sum over boosts b of  weight_b * shape_b(d)
 
-A shape is a number from 0 to 1, computed from one attribute; 0 for a document without a value. Boosts change the order
-of the documents that match a query, not which documents match.
+A shape is a number from 0 to 1, computed from one attribute; 0 for a document without a value. One shape is computed
+from the text. Boosts change the order of the documents that match a query, not which documents match.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from termwise.attributes.field_types import INTEGERS, TEXT_TYPES, FieldType
 from termwise.attributes.schema import Schema
 from termwise.budget import spend
 from termwise.engine.allowed_documents import allowed_documents
+from termwise.engine.text_conditions import TextConditions, TextReader
 from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
@@ -50,6 +51,9 @@ MOST_WEIGHT = 1e6
 MOST_VALUES = 1000
 """Largest number of values of a boost."""
 
+MOST_WORDS, LONGEST_WORDS = 100, 1000
+"""Largest number of words and phrases of a boost, and of the characters of each."""
+
 CALL = 1600
 """Number of documents whose boosts take as long as what each computation takes besides."""
 
@@ -58,7 +62,10 @@ Floats = npt.NDArray[np.float64]
 RowsOfSegments = Sequence[tuple[Segment, npt.NDArray[np.intp], npt.NDArray[np.int64]]]
 """Segments of documents, the places of their documents, and the rows; see `Segments.by_segment`."""
 
-_SHAPES = ("saturation", "half_life", "near", "values", "filter")
+TEXT = "_text"
+"""Name of the text in place of an attribute."""
+
+_SHAPES = ("saturation", "half_life", "near", "values", "filter", "contains")
 
 _TYPES: dict[str, tuple[FieldType, ...]] = {
     "saturation": ("integer", "float"),
@@ -66,7 +73,7 @@ _TYPES: dict[str, tuple[FieldType, ...]] = {
     "near": ("integer", "float"),
     "values": (*TEXT_TYPES, "boolean", "integer", "float"),
 }
-"""Types of the attributes that each shape is computed from; a filter has those of its conditions."""
+"""Types of the attributes that shapes are computed from; a filter has those of its conditions."""
 
 _PERIOD = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:(minute|hour|day|week|month|year)s?|([smhdwMy]))\s*")
 
@@ -78,12 +85,12 @@ _UNITS = {**LETTERS, "M": "month", "y": "year"}
 @final
 @dataclass(frozen=True)
 class Boost:
-    """Attribute that changes the scores of documents: ``weight * shape`` is added, with one of five shapes.
+    """Attribute or text that changes the scores of documents: ``weight * shape`` is added, with one of six shapes.
 
     Parameters
     ----------
     attribute : str
-        Attribute of the documents.
+        Attribute of the documents; `TEXT` with `contains`.
     weight : float
         Weight in units of the score; a negative weight moves documents down.
     saturation : float, optional
@@ -102,6 +109,8 @@ class Boost:
     filter : str, optional
         Condition such as ``"stock > 0 and price < 20"``, see `termwise.filters`: 1 for a document that fulfils it.
         `attribute` is the one whose value explanations show.
+    contains : sequence of str, optional
+        Words and phrases: 1 for a document whose text contains all of them, see `termwise.engine.text_conditions`.
 
     Raises
     ------
@@ -126,6 +135,7 @@ class Boost:
     distance: float | None = None
     values: Sequence[str | bool | float] | None = None
     filter: str | None = None
+    contains: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         check(
@@ -143,7 +153,7 @@ class Boost:
                 facts=[
                     ("attribute", self.attribute),
                     ("given", ", ".join(given) or "none"),
-                    ("shapes", "saturation; half_life; near with distance; values; filter"),
+                    ("shapes", "saturation; half_life; near with distance; values; filter; contains"),
                 ],
             )
         for name in ("saturation", "distance"):
@@ -185,10 +195,23 @@ class Boost:
             )
             check("values", self.values, holds, f"1 to {MOST_VALUES:,} strings, numbers, or true and false")
             object.__setattr__(self, "values", tuple(self.values))
+        if self.contains is not None:
+            self._check_contains()
+
+    def _check_contains(self) -> None:
+        check("attribute", self.attribute, self.attribute == TEXT, f"{TEXT} together with `contains`")
+        holds = (
+            isinstance(self.contains, list | tuple)
+            and 0 < len(self.contains) <= MOST_WORDS
+            and all(isinstance(each, str) and 0 < len(each) <= LONGEST_WORDS for each in self.contains)
+        )
+        expected = f"1 to {MOST_WORDS} words and phrases of at most {LONGEST_WORDS:,} characters"
+        check("contains", self.contains, holds, expected)
+        object.__setattr__(self, "contains", tuple(self.contains or ()))
 
     @property
     def shape(self) -> str:
-        """Name of the shape: ``saturation``, ``half_life``, ``near``, ``values`` or ``filter``."""
+        """Name of the shape: ``saturation``, ``half_life``, ``near``, ``values``, ``filter`` or ``contains``."""
         return next(name for name in _SHAPES if getattr(self, name) is not None)
 
     @property
@@ -203,6 +226,8 @@ class Boost:
         ------
         ParameterError, UnknownNameError
         """
+        if self.contains is not None:
+            return
         schema.check_name(self.attribute)
         if self.filter is not None:
             from termwise.filters import parse_filter
@@ -244,6 +269,8 @@ class IndexBoosts:
         They go with the schema of the index, see `Boost.check_schema`.
     now : int
         Time of the searches, in microseconds since 1970.
+    reader : TextReader, optional
+        Reads the texts of the documents, for boosts of what they contain.
 
     Attributes
     ----------
@@ -251,8 +278,15 @@ class IndexBoosts:
         Upper bound of the sum of all boosts of a document.
     """
 
-    def __init__(self, index: Index, boosts: Sequence[Boost], now: int) -> None:
+    def __init__(
+        self, index: Index, boosts: Sequence[Boost], now: int, reader: TextReader | None = None
+    ) -> None:
         self.index, self.boosts, self._now = index, tuple(boosts), now
+        self._conditions = {
+            boost: TextConditions.of(reader, boost.contains, ())
+            for boost in self.boosts
+            if boost.contains is not None and reader is not None
+        }
         self.largest = 0.0
         for boost in boosts:  # in the order of `of`, so that rounding keeps the bound
             self.largest += max(float(rounded_boost(boost.weight)), 0.0)
@@ -283,23 +317,26 @@ class IndexBoosts:
     def _sums(self, ordinals: npt.NDArray[np.int64]) -> Floats:
         total, rows = np.zeros(len(ordinals)), [*self.index.segments.by_segment(ordinals)]
         for boost in self.boosts:
-            if boost.filter is not None:
-                np.add(
-                    total, rounded_boost(boost.weight), out=total, where=self._fulfil(boost.filter, ordinals)
-                )
+            if boost.filter is not None or boost.contains is not None:
+                fulfilled = self._fulfil(boost, ordinals)
+                np.add(total, rounded_boost(boost.weight), out=total, where=fulfilled)
             else:
                 total += rounded_boost(boost.weight * self._shapes(boost, ordinals, rows))
         return total
 
     def shapes(self, boost: Boost, ordinals: npt.NDArray[np.int64]) -> Floats:
         """Return the shape of a boost for each document, from 0 to 1."""
-        if boost.filter is not None:
-            return self._fulfil(boost.filter, ordinals).astype(np.float64)
+        if boost.filter is not None or boost.contains is not None:
+            return self._fulfil(boost, ordinals).astype(np.float64)
         return self._shapes(boost, ordinals, [*self.index.segments.by_segment(ordinals)])
 
-    def _fulfil(self, filter: str, ordinals: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def _fulfil(self, boost: Boost, ordinals: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         spend(len(ordinals))
-        return allowed_documents(self.index, filter).mask[ordinals]
+        if boost.filter is not None:
+            return allowed_documents(self.index, boost.filter).mask[ordinals]
+        conditions = self._conditions[boost]
+        assert conditions is not None, "there is at least one word"
+        return conditions.fulfilled(ordinals)
 
     def _shapes(
         self, boost: Boost, ordinals: npt.NDArray[np.int64], rows_of_segments: RowsOfSegments

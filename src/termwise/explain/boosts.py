@@ -26,7 +26,8 @@ def with_boosts(
 
     Documents for which `have_all` is not true have those with a weight below 0 only.
     """
-    values = boosts.index.attributes(ordinals, [boost.attribute for boost in boosts.boosts])
+    names = [boost.attribute for boost in boosts.boosts if boost.contains is None]
+    values = boosts.index.attributes(ordinals, names)
     shapes = [boosts.shapes(boost, ordinals) * (have_all | (boost.weight < 0)) for boost in boosts.boosts]
     added = [
         rounded_boost(boost.weight * of_boost) for boost, of_boost in zip(boosts.boosts, shapes, strict=True)
@@ -66,6 +67,8 @@ def _shape_text(boost: Boost) -> str:
     'values acme, zen'
     >>> _shape_text(Boost("stock", 1, filter="stock > 0"))
     'stock > 0'
+    >>> _shape_text(Boost("_text", 1, contains=["green tea"]))
+    'contains "green tea"'
     """
     if boost.saturation is not None:
         return f"saturation {boost.saturation:g}"
@@ -73,6 +76,8 @@ def _shape_text(boost: Boost) -> str:
         return f"half-life {boost.half_life}"
     if boost.filter is not None:
         return boost.filter
+    if boost.contains is not None:
+        return "contains " + ", ".join(f'"{each}"' for each in boost.contains)
     if boost.values is not None:
         return f"values {value_text(tuple(map(str, boost.values)))}"
     return f"near {boost.near:g}, distance {boost.distance:g}"

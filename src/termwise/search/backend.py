@@ -13,12 +13,13 @@ from termwise.validation import check_names
 
 if TYPE_CHECKING:
     from termwise.search.boosted_matches import BoostedMatches
+    from termwise.search.extended_matches import ExtendedMatches
     from termwise.search.mixture import Mixture, MixtureMatches
     from termwise.search.single_index import IndexMatches, SingleIndex
 
 Backend: TypeAlias = "SingleIndex | Mixture"
 
-Matches: TypeAlias = "IndexMatches | MixtureMatches | BoostedMatches"
+Matches: TypeAlias = "IndexMatches | MixtureMatches | BoostedMatches | ExtendedMatches"
 """Documents that match a query."""
 
 

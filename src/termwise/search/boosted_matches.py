@@ -42,11 +42,14 @@ class BoostedMatches:
         The boosts with a weight below 0; None without any. In a mixture with vectors, results that match by meaning
         only have no others, unless no document matches by words: so a boost moves none of them above the documents that
         match.
+    others : ndarray of int64 or None
+        Positions of documents that count as matches by words; see `Search.or_filter`.
     """
 
     matches: IndexMatches | MixtureMatches
     boosts: IndexBoosts
     penalties: IndexBoosts | None
+    others: Ordinals | None = None
 
     def ordinals(self) -> Ordinals:
         """Return the positions of all matches, in the order of the index."""
@@ -81,10 +84,15 @@ class BoostedMatches:
     def of(self, ordinals: Ordinals) -> npt.NDArray[np.float64]:
         """Return what boosts add to the score of each document."""
         added = self.boosts.of(ordinals)
-        by_words = get_all_boosts(self.matches, ordinals)
+        by_words = self._by_words(ordinals)
         if by_words.all():
             return added
         return np.where(by_words, added, 0.0 if self.penalties is None else self.penalties.of(ordinals))
+
+    def _by_words(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
+        """Return which documents get boosts with a weight above 0, too."""
+        found = get_all_boosts(self.matches, ordinals)
+        return found if self.others is None else found | np.isin(ordinals, self.others)
 
     def is_ranked(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
         """Return whether each document could be a result; see `IndexMatches.is_ranked`."""
@@ -95,7 +103,7 @@ class BoostedMatches:
         from termwise.explain.boosts import with_boosts
 
         explanations = self.matches.explain(doc_ids, ordinals, centred)
-        return with_boosts(explanations, ordinals, self.boosts, get_all_boosts(self.matches, ordinals))
+        return with_boosts(explanations, ordinals, self.boosts, self._by_words(ordinals))
 
 
 def get_all_boosts(matches: IndexMatches | MixtureMatches, ordinals: Ordinals) -> npt.NDArray[np.bool_]:

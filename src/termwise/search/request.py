@@ -70,6 +70,9 @@ class Search:
         Condition on the attributes of results, such as ``'lang = "de" and price < 20'``; see `termwise.filters`.
         Scores in an index are those that the documents have without a filter. In a mixture, scores of parts are
         normalised over the documents that it allows.
+    or_filter : str, mapping or Filter, optional
+        Condition on attributes: documents that fulfil it, and the other conditions, are results too if they do not
+        match the query, such as the product whose number was typed. They have the score of the query, with boosts.
     must, must_not : str or sequence of str, optional
         Words and phrases that the texts of results contain, or do not contain. The analyzer of the index (in a mixture,
         of the first part whose terms are the words of the texts) splits each string into tokens; a text contains it if
@@ -165,6 +168,7 @@ class Search:
     candidates: Sequence[str] | None = None
     exclude: str | Collection[str] = _NONE
     filter: FilterLike | None = None
+    or_filter: FilterLike | None = None
     must: Words = _NONE
     must_not: Words = _NONE
     match: str | None = None
@@ -262,6 +266,11 @@ class Search:
             raise ParameterError(
                 "approximate is the number of windows from the graph for each query",
                 facts=[("approximate", windows), ("expected", f"a whole number from 1 to {MOST_WINDOWS:,}")],
+            )
+        ranks = given == ["query"] or (not given and self.weights is not None)
+        if self.or_filter is not None and (self.candidates is not None or not ranks):
+            raise ParameterError(
+                "or_filter is for a query of words, which it adds results to", fixes=[Fix.omit("or_filter")]
             )
         if self.candidates is not None or self.weights is not None or given not in ([], ["query"]):
             self._check_combination(given)

@@ -10,8 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+import numpy.typing as npt
 
-from termwise.engine.allowed_documents import allowed_for, facets_at, segments_at
+from termwise.engine.allowed_documents import AllowedDocuments, allowed_for, facets_at, segments_at
 from termwise.engine.codes import has_digits
 from termwise.engine.query_settings import added_terms
 from termwise.engine.query_vector import query_vector
@@ -101,6 +102,7 @@ class Results:
         self.conditions = TextConditions.of(backend.text_reader, self.must, self.must_not, synonyms)
         self._allowed_documents = allowed_for(backend.attribute_index, self.filter, self.conditions)
         self._allowed = backend.allowed(self._allowed_documents)
+        self._others = self._allowed_others()
         self._order = ResultOrder.parse(
             search.sort, search.collapse, search.collapse_size, schema, search.after
         )
@@ -135,6 +137,18 @@ class Results:
         self._same_text: tuple[str, ...] = ()
         self._same_text_of_all: tuple[str, ...] | None = None
 
+    def _allowed_others(self) -> AllowedDocuments | None:
+        """Return the documents that fulfil `Search.or_filter` and the conditions; None without it."""
+        from termwise.filters import as_filter
+
+        if self.search.or_filter is None:
+            return None
+        index = self._backend.attribute_index
+        condition = as_filter(self.search.or_filter, index.schema)
+        if self.filter is not None:
+            condition = as_filter(self.filter, index.schema) & condition
+        return allowed_for(index, condition, self.conditions)
+
     def for_query(
         self, query: Query, k: int, candidates: Sequence[str] | None, exclude: frozenset[str]
     ) -> Results:
@@ -161,7 +175,13 @@ class Results:
 
     def without_conditions(self) -> Search:
         """Return the search for the same words or example without conditions."""
-        changes: dict[str, object] = {"filter": None, "must": (), "must_not": (), "syntax": False}
+        changes: dict[str, object] = {
+            "filter": None,
+            "or_filter": None,
+            "must": (),
+            "must_not": (),
+            "syntax": False,
+        }
         if self.search.query is not None:
             changes["query"] = self.text or None
         return replace(self.search, **changes)  # type: ignore[arg-type]
@@ -247,7 +267,7 @@ class Results:
         else:
             best, found = self.matches(exclude).best, self._unboosted(exclude)
             if self.search.sort is not None and not found.by_meaning:
-                by_words = found.by_words
+                by_words = partial(self._by_words, found)
         ordinals, pinned = self._pinned(), None
         if ordinals is not None and names is not None:
             scores_of = dict(zip(*(values.tolist() for values in best(len(names))), strict=True))
@@ -279,7 +299,27 @@ class Results:
 
     def matches(self, exclude: frozenset[str]) -> Matches:
         """Return the documents that match the query, with boosts in their scores, without the excluded ones."""
-        return self._unboosted(exclude) if self._boosts is None else self._boosted(exclude, self._boosts)
+        found = self._unboosted(exclude) if self._boosts is None else self._boosted(exclude, self._boosts)
+        others = self._other_results(exclude)
+        if others is None:
+            return found
+        from termwise.search.extended_matches import ExtendedMatches
+
+        return ExtendedMatches(found, others)
+
+    def _other_results(self, exclude: frozenset[str]) -> Ordinals | None:
+        """Return the positions of the documents that are results by `Search.or_filter`; None without it."""
+        if self._others is None:
+            return None
+        left_out = self._positions(exclude)
+        return documents_in_order(self._backend.index, None, left_out=left_out, allowed=self._others)
+
+    def _with_others(self, ordinals: Ordinals | None) -> Ordinals | None:
+        """Return some positions with those of the other results; None without any."""
+        others = self._other_results(self._exclude)
+        if ordinals is None or others is None:
+            return others if ordinals is None else ordinals
+        return np.union1d(ordinals, others)
 
     def _boosted(self, exclude: frozenset[str], boosts: IndexBoosts) -> BoostedMatches:
         from termwise.search.boosted_matches import BoostedMatches
@@ -287,7 +327,8 @@ class Results:
         penalties, relevance = None, self.search.relevance
         if self._is_mixture and relevance is not None:
             penalties = boosts_of(self._backend, relevance, relevance.penalties)
-        return BoostedMatches(self._unboosted(exclude), boosts, penalties)
+        others = self._other_results(exclude) if self._is_mixture else None
+        return BoostedMatches(self._unboosted(exclude), boosts, penalties, others)
 
     def _unboosted(self, exclude: frozenset[str]) -> IndexMatches | MixtureMatches:
         """Return the documents that match the query, without the excluded ones; those of the last call are kept."""
@@ -385,10 +426,10 @@ class Results:
         """Return the number of results that paging reaches without collapsing: in a mixture, not all of them match."""
         if self._lists or self.search.candidates is not None:
             return self.count()
-        matches, pinned = self._all_matches, self._pinned()
+        matches, added = self._all_matches, self._with_others(self._pinned())
         if isinstance(matches, IndexMatches):
             return self.count()
-        return matches.size + (0 if pinned is None else int((~matches.is_ranked(pinned)).sum()))
+        return matches.size + (0 if added is None else int((~matches.is_ranked(added)).sum()))
 
     def facets(self) -> dict[str, list[ValueCount]]:
         """Count the values of `Search.facets` and the ranges of `Search.ranges` over all matches.
@@ -440,6 +481,7 @@ class Results:
                 search = replace(
                     self.without_conditions(),
                     filter=kept,
+                    or_filter=self.search.or_filter,
                     must=self.must,
                     must_not=self.must_not,
                     multi_select=False,
@@ -508,8 +550,8 @@ class Results:
             return best(len(self.search.candidates))[0]
         if self._lists:
             return self._listed(self._exclude)
-        matches, pinned = self._all_matches.ordinals(), self._pinned()
-        return matches if pinned is None else np.union1d(matches, pinned)
+        matches, added = self._all_matches.ordinals(), self._with_others(self._pinned())
+        return matches if added is None else np.union1d(matches, added)
 
     @property
     def _all_matches(self) -> IndexMatches | MixtureMatches:
@@ -603,8 +645,13 @@ class Results:
         """
         if self._lists or self.search.candidates is not None or not self._is_mixture:
             return [None] * len(self.ranking)
-        by_words = self._all_matches.by_words(self._positions(self.ranking.doc_ids))
+        by_words = self._by_words(self._all_matches, self._positions(self.ranking.doc_ids))
         return ["words" if each else "meaning" for each in by_words.tolist()]
+
+    def _by_words(self, matches: IndexMatches | MixtureMatches, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
+        """Return which documents match by words, or are results by `Search.or_filter`."""
+        found, others = matches.by_words(ordinals), self._other_results(self._exclude)
+        return found if others is None else found | np.isin(ordinals, others)
 
     def relevance(self) -> list[float | None]:
         """Return for each document of the ranking the share of unrelated queries whose best result is less near.
@@ -838,7 +885,9 @@ def boosts_of(backend: Backend, relevance: Relevance, boosts: tuple[Boost, ...])
         for number, boost in enumerate(boosts):
             with relevance.naming(f"boosts[{number}]"):
                 boost.check_schema(backend.attribute_index.schema)
-        found = IndexBoosts(backend.attribute_index, boosts, now)
+        with_text = any(boost.contains is not None for boost in boosts)
+        reader = backend.text_reader if with_text else None
+        found = IndexBoosts(backend.attribute_index, boosts, now, reader)
         for key in [*kept][: 1 - MOST_KEPT]:
             kept.pop(key, None)
         kept[boosts, now] = found

@@ -97,6 +97,12 @@ class SearchOptions(_Request):
     k: int = Field(10, ge=1, description="Number of results.")
     offset: int = Field(0, ge=0, description="Results to skip, for the next page.")
     filter: Filter | None = FILTER
+    or_filter: Filter | None = Field(
+        None,
+        description="Condition on attributes: documents that fulfil it, and the other conditions, are results too if "
+        "they do not match the words of the query.",
+        examples=['sku = "AB-1200"'],
+    )
     must: Words = Field(default_factory=list, description="Words or phrases that results contain.")
     must_not: Words = Field(default_factory=list, description="Words or phrases that results do not contain.")
     match: str | None = Field(

@@ -45,6 +45,25 @@ def shapes(shop: Searcher, **options: Any) -> list[float]:
     return IndexBoosts(shop.index, [boost], 10 * DAY).shapes(boost, np.arange(6)).tolist()
 
 
+def test_a_boost_is_for_texts_that_contain_all_words_and_phrases(shop: Searcher) -> None:
+    def scores(*contains: str) -> list[float]:
+        relevance = Relevance((Boost("_text", 2.0, contains=contains),))
+        ranking = shop.search(Search(filter="sold >= -5", relevance=relevance)).ranking
+        return sorted(ranking.scores.tolist())
+
+    assert scores("green tea") == [0, 2, 2, 2, 2]
+    assert scores("tea green") == [0] * 5
+    assert scores("pot") == [0, 0, 0, 0, 2]
+    assert scores("pot", "tea") == [0] * 5
+    with pytest.raises(ParameterError, match="_text together"):
+        Boost("sold", 1.0, contains=["tea"])
+    for wrong in ([], [""], "tea", [1], ["a" * 1001], ["a"] * 101):
+        with pytest.raises(ParameterError, match="contains"):
+            Boost("_text", 1.0, contains=wrong)  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError):
+        shop.search(Search("tea", relevance=Relevance((Boost("_text", 1.0, saturation=1),))))
+
+
 def test_shapes_by_hand(shop: Searcher) -> None:
     assert shapes(shop, attribute="sold", saturation=100) == pytest.approx(
         [1 / 2, 3 / 4, 0, 0, 100 / 101, 1 / 3]

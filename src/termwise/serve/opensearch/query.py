@@ -16,12 +16,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from termwise.attributes.field_types import TEXT_TYPES
-from termwise.engine.boosts import Boost, rounded_boost
+from termwise.engine.boosts import LONGEST_WORDS, MOST_WORDS, TEXT, Boost, rounded_boost
 from termwise.engine.word_matches import clauses_needed
 from termwise.fast_dataclass import dataclass
 from termwise.filters import Equals, Filter, Not, Or, as_filter, filter_to_json
 from termwise.filters.evaluation import MOST_CONDITIONS, conditions_in
-from termwise.search import Relevance, Searcher
+from termwise.search import Relevance, Search, Searcher
+from termwise.search.relevance import MOST_BOOSTS
 from termwise.serve.errors import ServiceError, invalid_request
 from termwise.serve.indexes import OpenIndex
 from termwise.serve.opensearch.conditions import CONDITIONS, condition, joined
@@ -155,6 +156,8 @@ class _Reading:
         Clauses all of whose words results contain.
     optional : list of Words
         Clauses that only add to scores.
+    others : list of Filter
+        For each should of which one clause suffices, the conditions whose documents are results too.
     without_words : bool
         Whether the analyzer removes every word of a required clause, so that no result fulfils it.
     """
@@ -166,6 +169,7 @@ class _Reading:
     loose: list[tuple[list[Words], str]] = field(default_factory=list)
     strict: list[Words] = field(default_factory=list)
     optional: list[Words] = field(default_factory=list)
+    others: list[Filter] = field(default_factory=list)
     constant: float = 0.0
     functions: list[Functions] = field(default_factory=list)
     filters: list[Filter] = field(default_factory=list)
@@ -303,17 +307,20 @@ class _Reading:
         elif least and all(self.is_condition(each) for each in should):
             self.filters.append(_some([self.filter(*self.clause(each)) for each in should], least))
         elif scores and least:
-            self.require_some([self.plain_words(*self.clause(each), least) for each in should], least)
+            self.require_some(should, least)
         elif scores:
             self.prefer(should)
         elif least:
             raise UnsupportedError.of("in a filter, should with", "texts", ["conditions on attributes"])
 
-    def require_some(self, clauses: list[Words], least: int) -> None:
+    def require_some(self, should: Sequence[object], least: int) -> None:
         """Read scoring clauses of which results fulfil some."""
-        self.loose.append((clauses, str(least)))
+        read = [self.clause(each) for each in should]
         if least == 1:
+            self.require_one(read)
             return
+        clauses = [self.plain_words(kind, body, least) for kind, body in read]
+        self.loose.append((clauses, str(least)))
         each_is_a_word = all(len(self.needed(words)) == 1 and words.weights is None for words in clauses)
         together = Words(" ".join(words.text for words in clauses))
         if not each_is_a_word or len(self.needed(together)) != len(clauses):
@@ -324,26 +331,127 @@ class _Reading:
                 "put all words into one match, and minimum_should_match there",
             )
 
+    def require_one(self, clauses: Sequence[tuple[str, Any]]) -> None:
+        """Read scoring clauses of which one suffices: words, and conditions whose documents are results too.
+
+        A phrase, or a clause that requires all of its words, only adds to scores if the words of another clause find
+        its documents too.
+        """
+        others: list[Filter] = []
+        texts: list[tuple[str, Any]] = []
+        for kind, body in clauses:
+            found = self.preference(kind, body)
+            if found is None:
+                texts.append((kind, body))
+                continue
+            shape, condition = found
+            self.add_boost(kind, shape)
+            others.append(condition)
+        if not others and not any(self.is_whole(kind, body) for kind, body in texts):
+            self.loose.append(([self.plain_words(kind, body) for kind, body in texts], "1"))
+            return
+        read = [(kind, self.words_in_should(kind, body)) for kind, body in texts]
+        plain = [words for kind, words in read if self.is_plain(words)]
+        whole = [(kind, words) for kind, words in read if not self.is_plain(words)]
+        if not plain and len(whole) == 1 and not whole[0][1].phrase:
+            ((_, words),) = whole
+            self.loose.append(([replace(words, every=False)], "100%" if words.every else words.least))
+        else:
+            tokens = {token for words in plain for token in self.searcher.analyzer.tokens(words.text)}
+            for kind, words in whole:
+                if not tokens.issuperset(self.searcher.analyzer.tokens(words.text)):
+                    raise UnsupportedError.of(
+                        "in should, without a match of one of the same words, the clause",
+                        f"{kind} of several required words",
+                        ["a match of the same words beside it", "must"],
+                    )
+                self.add_words(words)
+            self.loose.append((plain, "1"))
+        if others:
+            self.others.append(others[0] if len(others) == 1 else Or(*others))
+
+    def is_whole(self, kind: str, body: Any) -> bool:
+        """Whether a clause with words needs several of them, or a phrase."""
+        is_words = kind in WORD_CLAUSES and kind != "neural_sparse"
+        return is_words and not self.is_plain(self.words(kind, body))
+
+    def is_plain(self, words: Words) -> bool:
+        """Whether one of the words of a clause is enough."""
+        return not words.phrase and (words.one_suffices or len(self.needed(words)) < 2)
+
+    def words_in_should(self, kind: str, body: Any) -> Words:
+        """Return a clause of should with words, which may be a phrase or require all of them."""
+        if kind not in WORD_CLAUSES:
+            return self.plain_words(kind, body)
+        return self.words(kind, body)
+
     def prefer(self, clauses: Sequence[object]) -> None:
-        """Read clauses that only add to scores: words, and conditions, whose boosts are added."""
-        boosts: list[dict[str, Any]] = []
-        notes: list[str] = []
+        """Read clauses that only add to scores: words, phrases, and conditions, whose boosts are added."""
         for each in clauses:
             kind, body = self.clause(each)
             found = self.preference(kind, body)
-            if found is None:
+            if found is not None:
+                self.add_boost(kind, found[0])
+            elif self.is_whole(kind, body):
+                self.add_words(self.words(kind, body))
+            else:
                 self.optional.append(self.plain_words(kind, body))
-                continue
-            boosts.append(found)
-            if kind in ("term", "match") and self.searcher.schema[found["attribute"]] in WITH_IDF:
-                notes.append(
-                    f"{kind} adds its boost; OpenSearch multiplies it by a weight that is larger for rare values"
-                )
-        if boosts:
-            self.functions.append(Functions(None, boosts, 0.0, False, notes, "should"))
 
-    def preference(self, kind: str, body: Any) -> dict[str, Any] | None:
-        """Return parameters of the boost of a condition that only adds to scores; None for other clauses."""
+    def add_boost(self, kind: str, boost: dict[str, Any]) -> None:
+        """Add the boost of a condition to scores."""
+        notes = []
+        if kind in ("term", "match") and self.searcher.schema[boost["attribute"]] in WITH_IDF:
+            notes.append(
+                f"{kind} adds its boost; OpenSearch multiplies it by a weight that is larger for rare values"
+            )
+        self.add(boost, notes)
+
+    def add(self, boost: dict[str, Any], notes: list[str]) -> None:
+        """Add a boost to scores, with those of the clauses of should before it."""
+        if not self.functions or self.functions[-1].name != "should":
+            self.functions.append(Functions(None, [], 0.0, False, [], "should"))
+        self.functions[-1].boosts.append(boost)
+        self.functions[-1].notes.extend(notes)
+
+    def add_words(self, words: Words) -> None:
+        """Add a boost to the scores of the documents that contain a phrase, or all words of a clause."""
+        if words.prefix or words.fuzzy or not (words.phrase or words.every):
+            raise UnsupportedError.of(
+                "in should beside a text, a clause that requires several words, and has",
+                "the beginning of a word, fuzziness or minimum_should_match",
+                ["match_phrase", "match with operator and"],
+            )
+        needed = self.needed(words)
+        if len(needed) > MOST_WORDS or any(len(each) > LONGEST_WORDS for each in needed):
+            raise ServiceError(
+                "a clause in should has too many words, or a phrase that is too long",
+                facts=[("most words", MOST_WORDS), ("most characters", LONGEST_WORDS)],
+            )
+        if not needed or not words.boost:
+            return
+        best = self.searcher.search(Search(words.text, k=1, match="any")).ranking.scores
+        weight = words.boost * max(float(best[0]) if len(best) else 0.0, 0.0)
+        what = "a word or phrase" if words.phrase else "a text with all words of a clause"
+        if weight:
+            boost = {"attribute": TEXT, "contains": needed, "weight": weight}
+            self.add(boost, [f"{what} adds the best score of these words, times the boost, to each document"])
+
+    def add_each_word(self) -> None:
+        """Turn the words that only add to scores into boosts, beside a match of one of other words."""
+        each_word = [
+            replace(words, text=word, phrase=True) for words in self.optional for word in self.needed(words)
+        ]
+        if len(each_word) > MOST_BOOSTS:
+            raise ServiceError(
+                "the clauses in should have too many words",
+                facts=[("given", len(each_word)), ("most", MOST_BOOSTS)],
+            )
+        self.optional = []
+        for words in each_word:
+            self.add_words(words)
+
+    def preference(self, kind: str, body: Any) -> tuple[dict[str, Any], Filter] | None:
+        """Return parameters of the boost of a condition, and the condition; None for other clauses."""
         if kind == "constant_score":
             given = known_keys(body, kind, ("filter", "boost"))
             condition, boost = given.get("filter"), given.get("boost", 1)
@@ -353,8 +461,8 @@ class _Reading:
             return None
         if not self.is_condition(condition):
             return None
-        shape = shape_of(self.condition(condition), self.searcher.schema)
-        return {**shape, "weight": number(boost, "boost")}
+        filter = self.condition(condition)
+        return {**shape_of(filter, self.searcher.schema), "weight": number(boost, "boost")}, filter
 
     def plain_words(self, kind: str, body: Any, least: int = 0) -> Words:
         """Return a clause of should: words, of which one suffices."""
@@ -367,10 +475,8 @@ class _Reading:
             "beside other clauses, in should the clause",
             kind,
             [
-                "match",
-                "multi_match",
-                "neural_sparse",
-                *([] if least else [*CONDITIONS, "constant_score of conditions"]),
+                *("match", "multi_match", "neural_sparse"),
+                *([] if least else ["match_phrase", *CONDITIONS, "constant_score of conditions"]),
             ],
             "a condition limits results: use filter or must",
         )
@@ -448,6 +554,9 @@ class _Reading:
         """Return the query, or refuse a combination with other results."""
         if len(self.loose) + len(self.strict) + bool(self.optional) > 1:
             self.loose = [group for group in self.loose if not self.made_strict(group[0])]
+        simple = all(words.weights is None and not (words.fuzzy or words.prefix) for words in self.optional)
+        if len(self.loose) == 1 and simple and not self.strict:
+            self.add_each_word()
         if len(self.loose) > 1 or (self.loose and (self.strict or self.optional)):
             raise UnsupportedError.of(
                 "beside other scoring clauses, a match of which",
@@ -455,6 +564,7 @@ class _Reading:
                 ["operator and", "one word"],
                 "put all words into one match, or set operator to and",
             )
+        self.check_others()
         if self.optional and not self.strict:
             raise UnsupportedError.of(
                 "should without",
@@ -490,6 +600,8 @@ class _Reading:
             request["candidates"] = [name for name, is_known in zip(self.ids, known, strict=True) if is_known]
         if self.loose and self.loose[0][1] != "1":
             request |= {"match": self.loose[0][1], "only_words": True}
+        if self.others:
+            request["or_filter"] = filter_to_json(self.others[0])
         found = TranslatedQuery(request, 1.0, self.constant)
         if scored:
             decided = self.loose[0][0][0].stated if self.loose and len(scored) == 1 else DECIDED
@@ -499,6 +611,16 @@ class _Reading:
         for functions in self.functions:
             found = self.with_functions(found, functions)
         return replace(found, notes=tuple(dict.fromkeys(self.notes)))
+
+    def check_others(self) -> None:
+        """Refuse conditions whose documents are results too beside other clauses that all results fulfil."""
+        if self.others and (len(self.others) > 1 or self.strict or self.optional or self.ids is not None):
+            raise UnsupportedError.of(
+                "beside other scoring clauses, a should of",
+                "words and conditions, of which one suffices",
+                ["one such should"],
+                "put the other words into the match beside the conditions",
+            )
 
     def with_functions(self, found: TranslatedQuery, functions: Functions) -> TranslatedQuery:
         """Return a query with the boosts of functions, beside those of the index, and note what they approximate."""

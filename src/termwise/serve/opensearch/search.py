@@ -144,14 +144,21 @@ def explain(
     query = translate(known_keys(body, "an explanation", ("query",)).get("query"), opened, settings)
     alone = [each for each in (doc_id,) if each in query.request.get("candidates", (doc_id,))]
     defaults = query.relevance.search if query.relevance is not None and query.ranks else {}
-    if (query.request.keys() | defaults.keys()) & {"match", "only_words"}:  # which candidates do not need
+    if (query.request.keys() | defaults.keys()) & {
+        "match",
+        "only_words",
+        "or_filter",
+    }:  # which candidates do not need
         is_match = own.results_of(*_asked(opened, query), settings).is_match(doc_id)
         alone = alone if is_match else []
-    asked = {name: value for name, value in query.request.items() if name not in ("match", "only_words")}
+    left_out = ("match", "only_words", "or_filter")
+    asked = {name: value for name, value in query.request.items() if name not in left_out}
     alone_query = replace(query, request=asked | {"candidates": alone})
     request = _asked(opened, alone_query, k=1, explain=True, text=source is not None)
     hits = own.search(*request, settings).explained()["hits"]
-    matched = bool(hits) and (not query.ranks or _shares_a_term(hits[0]["explanation"]))
+    matched = bool(hits) and (
+        not query.ranks or "or_filter" in query.request or _shares_a_term(hits[0]["explanation"])
+    )
     answer: dict[str, Any] = {
         "_index": opened.name,
         "_id": doc_id,

@@ -820,6 +820,105 @@ def test_optional_conditions_add_their_boost(
     assert scores == {name: added.get(name, 0) for name in plain}
 
 
+@pytest.mark.parametrize(
+    ("clauses", "found"),
+    [
+        ([{"multi_match": {"query": "AB-2", "fields": ["title", "text"]}},
+          {"term": {"price": {"value": 9, "boost": 10}}}],
+         {"genmaicha": 10}),
+        ([{"match": {"text": "clay"}}, {"term": {"price": 9}}, {"terms": {"kind": ["herb"], "boost": 2}}],
+         {"mint/fresh": 2, "pot": ("clay", 0), "genmaicha": 1}),
+        ([{"match": {"text": {"query": "green rice", "operator": "and"}}},
+          {"term": {"price": {"value": 12, "boost": 9}}}],
+         {"sencha": ("green rice", 9), "genmaicha": ("green rice", 0)}),
+        ([{"match": {"text": {"query": "green rice tea", "minimum_should_match": 2}}}, {"range": {"price": {"lt": 6}}}],
+         {"genmaicha": ("green rice tea", 0), "mint/fresh": 1, "sencha": ("green rice tea", 0)}),
+    ],
+)  # fmt: skip
+def test_documents_of_conditions_beside_words_are_results(
+    client: TestClient, clauses: object, found: dict[str, Any]
+) -> None:
+    query = {"bool": {"should": clauses}}
+    answer = search(client, query, aggs={"prices": {"value_count": {"field": "price"}}}, explain=True)
+    hits = {hit["_id"]: hit["_score"] for hit in answer["hits"]["hits"]}
+
+    def score(name: str, expected: Any) -> float:
+        words, boost = expected if isinstance(expected, tuple) else ("", expected)
+        plain = {
+            hit["_id"]: hit["_score"] for hit in search(client, {"match": {"text": words}})["hits"]["hits"]
+        }
+        return float(plain.get(name, 0) + boost)
+
+    assert hits == pytest.approx({name: score(name, expected) for name, expected in found.items()})
+    assert sorted(hits.values(), reverse=True) == [*hits.values()]
+    assert answer["hits"]["total"]["value"] == answer["aggregations"]["prices"]["value"] == len(found)
+    assert all(hit["_explanation"]["value"] == pytest.approx(hit["_score"]) for hit in answer["hits"]["hits"])
+    first = next(iter(hits))
+    explained = client.post(f"/shop/_explain/{first}", json={"query": query}).json()
+    assert (explained["matched"], explained["explanation"]["value"]) == (True, pytest.approx(hits[first]))
+    assert (
+        search(client, {"bool": {"must": [query], "filter": [{"term": {"price": 1}}]}})["hits"]["hits"] == []
+    )
+    paged = [ids(search(client, query, **{"size": 1, "from": place})) for place in range(len(found))]
+    assert [name for page in paged for name in page] == [*hits]
+
+
+def test_a_number_finds_its_product_in_a_mixture(tmp_path: Path) -> None:
+    termwise.build_index(TEAS, tmp_path / "shop.tw", model="instant", store_text=True)
+    clauses = [{"match": {"text": "green tea"}}, {"term": {"price": {"value": 5, "boost": 100}}}]
+    with served([str(tmp_path / "shop.tw")]) as client:
+        assert ids(search(client, {"bool": {"should": clauses}}))[0] == "mint/fresh"
+        by_price = search(client, {"bool": {"should": clauses}}, sort="price")
+        assert ids(by_price)[0] == "mint/fresh"
+        assert search(client, {"bool": {"should": clauses}}, size=0)["hits"]["total"]["value"] == 3
+
+
+@pytest.mark.parametrize(
+    ("clause", "words", "found"),
+    [
+        ({"match_phrase": {"text": {"query": "green tea", "boost": 2}}}, ["green tea"], {"sencha", "genmaicha"}),
+        ({"multi_match": {"query": "roasted rice", "type": "phrase"}}, ["roasted rice"], {"genmaicha"}),
+        ({"match_phrase": {"text": "tea green"}}, ["tea green"], set()),
+        ({"match": {"text": {"query": "rice green", "operator": "and"}}}, ["rice green"], {"genmaicha"}),
+        ({"match": {"text": {"query": "rice fresh", "boost": 3}}}, ["rice", "fresh"], None),
+        ({"match_phrase": {"text": "of the"}}, [], set()),
+    ],
+)  # fmt: skip
+def test_optional_phrases_and_words_add_the_best_score_of_their_words(
+    client: TestClient, clause: dict[str, Any], words: list[str], found: set[str] | None
+) -> None:
+    def scores(query: object) -> dict[str, float]:
+        return {hit["_id"]: hit["_score"] for hit in search(client, query)["hits"]["hits"]}
+
+    must = {"match": {"text": "green tea"}}
+    plain = scores(must)
+    values = next(iter(clause.values()))
+    boost = values["text"].get("boost", 1) if isinstance(values.get("text"), dict) else 1
+    added = dict.fromkeys(plain, 0.0)
+    for each in words:
+        of_words = scores({"match": {"text": each}})
+        containing = of_words if found is None else found
+        added |= {name: boost * max(of_words.values()) for name in containing if name in plain}
+    body = {"query": {"bool": {"must": must, "should": clause}}, "explain": True}
+    answer = client.post("/shop/_search", json=body)
+    hits = {hit["_id"]: hit for hit in answer.json()["hits"]["hits"]}
+    assert {name: hit["_score"] for name, hit in hits.items()} == pytest.approx(
+        {name: score + added[name] for name, score in plain.items()}
+    )
+    for name, hit in hits.items():
+        details = hit["_explanation"]["details"]
+        assert sum(each["value"] for each in details) == pytest.approx(hit["_score"])
+        assert sum(each["value"] for each in details if "(boost)" in each["description"]) == pytest.approx(
+            added[name]
+        )
+    assert ("adds the best score of these words" in answer.headers.get("warning", "")) is any(words)
+    if found is not None:  # the same with a should of which one clause suffices
+        other = {"match_phrase": {"text": {"query": "tea", "boost": 0}}}
+        both = scores({"bool": {"should": [{"match": {"text": "green tea rice roasted"}}, clause, other]}})
+        alone = scores({"match": {"text": "green tea rice roasted"}})
+        assert both == pytest.approx({name: score + added[name] for name, score in alone.items()})
+
+
 def test_optional_conditions_of_many_values_and_in_filters(client: TestClient) -> None:
     many = {"terms": {"price": list(range(1500))}}
     query = {"bool": {"must": [{"match_all": {}}], "should": [many]}}
@@ -1300,7 +1399,16 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"query": {"prefix": {"kind": {"value": "g", "case_insensitive": "yes"}}}}, "case_insensitive"),
         ({"query": {"term": {"price": {"value": 3, "case_insensitive": True}}}}, "only strings"),
         ({"query": {"prefix": {"kind": ["g"]}}}, "value of prefix"),
-        ({"query": {"query_string": {"query": "tea OR kind:green"}}}, "in should the clause [term]"),
+        ({"query": {"bool": {"should": [{"match_phrase": {"text": "green tea"}}, {"term": {"kind": "green"}}]}}},
+         "match of the same words"),
+        ({"query": {"bool": {"should": [{"match": {"text": "clay"}}, {"match_phrase": {"text": "green tea"}}]}}},
+         "match of the same words"),
+        ({"query": {"bool": {"should": [{"match": {"text": "tea"}}, {"term": {"sku": "AB-1"}}]}}}, "unknown field"),
+        ({"query": {"bool": {"must": [{"match": {"text": {"query": "green tea", "operator": "and"}}},
+                                      {"bool": {"should": [{"match": {"text": "pot"}}, {"term": {"price": 9}}]}}]}}},
+         "one such should"),
+        ({"query": {"bool": {"must": {"match": {"text": "tea"}}, "should": {"match_bool_prefix": {"text": {
+            "query": "green te", "minimum_should_match": 2}}}}}}, "match_phrase"),
         ({"query": {"bool": {"must_not": {"query_string": {"query": "tea kind:green"}}}}}, "in must_not, optional"),
         ({"query": {"query_string": {"query": "te?t"}}}, "[te?t]"),
         ({"query": {"query_string": {"query": "tea~2"}}}, "[~2]"),
