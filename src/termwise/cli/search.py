@@ -32,6 +32,7 @@ from termwise.cli.search_options import (
     LikeFile,
     Match,
     MinRelevance,
+    MinScore,
     Must,
     MustNot,
     NoFeedback,
@@ -83,6 +84,7 @@ def command(
     match: Match = None,
     only_words: OnlyWords = None,
     min_relevance: MinRelevance = None,
+    min_score: MinScore = None,
     syntax: Syntax = False,
     sort: Annotated[
         str | None,
@@ -151,6 +153,7 @@ def command(
         match=match,
         only_words=only_words,
         min_relevance=min_relevance,
+        min_score=min_score,
         syntax=syntax,
         sort=sort,
         after=None if after is None else _values(after),

@@ -98,6 +98,13 @@ MinRelevance = Annotated[
         "--relevance says]",
     ),
 ]
+MinScore = Annotated[
+    float | None,
+    option(
+        "--min-score X",
+        "Leave out results with a lower score; not in a mixture, whose scores are relative to the query.",
+    ),
+]
 Syntax = Annotated[
     bool,
     flag(

@@ -69,6 +69,9 @@ def reasons_for_none(
         ]
     if results.search.after is not None and len(search(replace(results.search, k=1, after=None)).ranking):
         return ["all documents that match come before these values"]
+    least = results.search.min_score
+    if least is not None and len(search(replace(results.search, min_score=None, k=1, offset=0)).ranking):
+        return [f"no document has a score of {least:g} or more"]
     match = results.search.match
     if match is not None and len(search(replace(results.search, match="any", k=1, offset=0)).ranking):
         return [f"no document contains enough words of the query, {match}"]

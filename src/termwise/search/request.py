@@ -14,7 +14,7 @@ from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.records import AttributeValue, ExcludedDocuments, Query
 from termwise.search.stated_options import OPTIONS, check_options
-from termwise.validation import check, check_flag, check_names, is_integer
+from termwise.validation import check, check_flag, check_names, is_finite_number, is_integer
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
@@ -93,6 +93,9 @@ class Search:
         a document matches by words; or else 0.9; none is near enough if the vectors know no word of the query as
         a whole. Codes such as ``AB-1200/X`` do not count as words, and for codes only, none is near enough; neither
         for a query with another `lang` than English, if the vectors have the shipped vocabulary, which is English.
+    min_score : float, optional
+        In an index, leave out results with a lower score, boosts included; pinned documents stay. Counts and facets
+        follow. In a mixture, scores are relative to the query, and `min_relevance` is for results by meaning.
     syntax : bool, optional
         Read operators in the query, see `termwise.search.query_syntax`.
     sort : str or sequence of str, optional
@@ -174,6 +177,7 @@ class Search:
     match: str | None = None
     only_words: bool | None = None
     min_relevance: float | None = None
+    min_score: float | None = None
     syntax: bool = False
     sort: str | Sequence[str] | None = None
     after: Sequence[AttributeValue | None] | None = None
@@ -239,6 +243,8 @@ class Search:
             check_options(**stated)
         if self.min_relevance is not None:
             self._set(min_relevance=float(self.min_relevance))
+        if self.min_score is not None:
+            check("min_score", self.min_score, is_finite_number(self.min_score), "a number")
         if self.lang is not None:
             check("lang", self.lang, isinstance(self.lang, str), "a language, such as de")
         if self.feedback is not True:

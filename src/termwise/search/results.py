@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import numpy.typing as npt
 
+from termwise.budget import spend
 from termwise.engine.allowed_documents import AllowedDocuments, allowed_for, facets_at, segments_at
 from termwise.engine.codes import has_digits
 from termwise.engine.query_settings import added_terms
 from termwise.engine.query_vector import query_vector
 from termwise.engine.result_order import Best, ResultOrder
-from termwise.engine.retrieval import candidate_ordinals, documents_in_order
+from termwise.engine.retrieval import RankedOrdinals, candidate_ordinals, documents_in_order
 from termwise.engine.text_conditions import TextConditions
 from termwise.errors import ParameterError
 from termwise.fixes import Code, Fix
@@ -111,6 +112,12 @@ class Results:
             raise ParameterError(
                 "in a mixture, pages after a value have the results that match by words",
                 fixes=[Fix.use(only_words=True)],
+            )
+        if search.min_score is not None and backend.scores_are_relative:
+            raise ParameterError(
+                "in a mixture, scores are relative to the query, so that a least score means nothing",
+                facts=[("min_score", search.min_score)],
+                fixes=[Fix.omit("min_score"), Fix.use(min_relevance=0.9)],
             )
         relevance = search.relevance
         self._boosts = None if relevance is None else boosts_of(backend, relevance, relevance.boosts)
@@ -274,8 +281,20 @@ class Results:
             pinned = ordinals, np.array([scores_of[each] for each in ordinals.tolist()])
         elif ordinals is not None:
             pinned = ordinals, self.matches(exclude).scores(ordinals)[0]
-        index = self._backend.attribute_index
+        index, best = self._backend.attribute_index, self._above(best)
         return self._order.ranking(index, best, k, self._query_id, names, pinned, by_words)
+
+    def _above(self, best: Best) -> Best:
+        """Return the function that finds the best documents with at least `Search.min_score`."""
+        least = self.search.min_score
+        if least is None:
+            return best
+
+        def above(k: int) -> RankedOrdinals:
+            ordinals, scores = best(k)
+            return ordinals[scores >= least], scores[scores >= least]
+
+        return above
 
     def _pinned(self) -> Ordinals | None:
         """Return the positions of pinned documents that are results; None if there are none."""
@@ -547,11 +566,24 @@ class Results:
     def _matching(self) -> Ordinals:
         if self.search.candidates is not None:
             best, _ = self._best_candidates(self._exclude, self.search.candidates)
-            return best(len(self.search.candidates))[0]
+            return self._above(best)(len(self.search.candidates))[0]
         if self._lists:
-            return self._listed(self._exclude)
-        matches, added = self._all_matches.ordinals(), self._with_others(self._pinned())
-        return matches if added is None else np.union1d(matches, added)
+            return self._scored_enough(self._listed(self._exclude))
+        pinned, others = self._pinned(), self._other_results(self._exclude)
+        matches = self._all_matches.ordinals()
+        found = self._scored_enough(matches if others is None else np.union1d(matches, others))
+        return found if pinned is None else np.union1d(found, pinned)
+
+    def _scored_enough(self, ordinals: Ordinals) -> Ordinals:
+        """Return the positions of those of some matches that have at least `Search.min_score`."""
+        if self.search.min_score is None:
+            return ordinals
+        spend(len(ordinals))
+        if not self._lists:
+            scores = self.matches(self._exclude).scores(ordinals)[0]
+        else:
+            scores = np.zeros(len(ordinals)) if self._boosts is None else self._boosts.of(ordinals)
+        return ordinals[scores >= self.search.min_score]
 
     @property
     def _all_matches(self) -> IndexMatches | MixtureMatches:

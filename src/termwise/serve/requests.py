@@ -129,6 +129,12 @@ class SearchOptions(_Request):
             "and with another `lang` than English, all are left out; or as the relevance file of the index says."
         ),
     )
+    min_score: float | None = Field(
+        None,
+        allow_inf_nan=False,
+        description="Leave out results with a lower score, also from counts and facets; not in a mixture, whose scores "
+        "are relative to the query.",
+    )
     syntax: bool = Field(
         False,
         description='Read +word, -word, "a phrase" and field:value (the attribute has this value) in the query.',

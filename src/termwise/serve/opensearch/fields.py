@@ -158,7 +158,7 @@ class Fields:
 
         A name without ``*`` that is not such a text is an error.
         """
-        fitting = [name for name in self.texts if _is_like(name, pattern)]
+        fitting = [name for name in self.texts if is_like(name, pattern)]
         if not fitting and "*" not in pattern:
             what = "joined field" if self.is_text(pattern) else "attribute"
             fix = "to keep texts apart, build the index with weights of fields, such as title^3 and text^1"
@@ -358,15 +358,15 @@ def _names(given: str) -> tuple[str, ...]:
 def _fits(pattern: str, name: str) -> bool:
     """Whether a name, or one that it is inside of, fits a pattern."""
     ends = [place for place, sign in enumerate(name) if sign == "."]
-    return any(_is_like(name[:end], pattern) for end in (*ends, len(name)))
+    return any(is_like(name[:end], pattern) for end in (*ends, len(name)))
 
 
-def _is_like(name: str, pattern: str) -> bool:
+def is_like(name: str, pattern: str) -> bool:
     """Whether a name fits a pattern, in which ``*`` stands for any characters.
 
     Examples
     --------
-    >>> [_is_like("abcab", pattern) for pattern in ("abcab", "a*", "*c*b", "*ab*ab", "ab*ab*ab", "*c")]
+    >>> [is_like("abcab", pattern) for pattern in ("abcab", "a*", "*c*b", "*ab*ab", "ab*ab*ab", "*c")]
     [True, True, True, True, False, False]
     """
     first, *others = pattern.split("*")

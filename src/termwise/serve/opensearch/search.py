@@ -24,6 +24,7 @@ from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields, SourceFilter
 from termwise.serve.opensearch.json_checks import known_keys
 from termwise.serve.opensearch.query import TranslatedQuery, translate
+from termwise.serve.opensearch.returned_fields import field_values
 from termwise.serve.opensearch.search_body import Highlight, SearchBody, read_search
 from termwise.serve.opensearch.suggest import suggest_answer
 from termwise.serve.requests import SearchRequest
@@ -62,7 +63,8 @@ def search(
         after=asked.after,
         collapse=asked.collapse,
         total=asked.total,
-        text=any(asked.source.wants(name) for name in fields.texts),
+        text=any(asked.source.wants(name) for name in fields.texts)
+        or any(each.field in fields.texts for each in asked.returned),
         explain=asked.explain,
     )
     found = own.search(served, request, settings)
@@ -72,6 +74,7 @@ def search(
     answer: dict[str, Any] = {
         "took": round(1000 * (time.perf_counter() - begin)),
         "timed_out": False,
+        **({"terminated_early": False} if asked.terminates else {}),
         "_shards": SHARDS,
         "hits": {
             **({"total": _total(own_answer)} if asked.total else {}),
@@ -90,7 +93,7 @@ def search(
     if asked.suggesters:
         answer["suggest"] = {each.name: suggest_answer(each, opened.searcher) for each in asked.suggesters}
     lacking = fields.lacking(asked.source, stores_text=opened.searcher.index.stores_text)
-    notes = [*asked.query.notes, *(note for each in asked.suggesters for note in each.notes)]
+    notes = [*asked.query.notes, *asked.notes, *(note for each in asked.suggesters for note in each.notes)]
     return Answer(answer, tuple(dict.fromkeys([*notes, *([lacking] if lacking else [])])))
 
 
@@ -223,6 +226,8 @@ def _hit(
     }
     if asked.source.wanted:
         record["_source"] = _source(asked.source, fields, hit)
+    if values := field_values(asked.returned, hit["attributes"], hit.get("texts", {}), fields.schema):
+        record["fields"] = values
     if excerpts:
         record["highlight"] = excerpts
     if asked.sort:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -31,14 +34,15 @@ from termwise.serve.opensearch.json_checks import (
     whole,
 )
 from termwise.serve.opensearch.query import TranslatedQuery, condition_on_attributes, translate
+from termwise.serve.opensearch.returned_fields import ReturnedField, read_fields, wants_source
 from termwise.serve.opensearch.suggest import Suggester, read_suggesters
 from termwise.serve.settings import ServiceSettings
-from termwise.validation import is_integer
+from termwise.validation import is_finite_number, is_integer
 
 IGNORED = ("timeout", "cancel_after_time_interval", "stats")
 """Keys of the body of a search that change no result; the service has a time limit of its own."""
 
-UNSET = {"version": False, "seq_no_primary_term": False, "profile": False, "terminate_after": 0}
+UNSET = {"version": False, "seq_no_primary_term": False, "profile": False}
 """Keys of the body of a search that only have the value that changes nothing."""
 
 BODY_KEYS = (
@@ -50,12 +54,17 @@ BODY_KEYS = (
     "search_after",
     "collapse",
     "_source",
+    "fields",
+    "docvalue_fields",
+    "stored_fields",
     "highlight",
     *INNER,
     "suggest",
     "explain",
     "track_total_hits",
     "track_scores",
+    "min_score",
+    "terminate_after",
     *IGNORED,
     *UNSET,
 )
@@ -68,11 +77,17 @@ SEARCH_PARAMETERS = (
     "explain",
     "track_total_hits",
     "track_scores",
+    "terminate_after",
+    "stored_fields",
+    "docvalue_fields",
     *SOURCE_PARAMETERS,
 )
 """Supported parameters of the address of a search."""
 
 Values = list[Any] | None
+
+LARGEST_SCORE = sys.float_info.max
+"""Least score that no result has."""
 
 FRAGMENT = 100
 """Default number of characters of a highlight."""
@@ -122,6 +137,11 @@ class SearchBody:
     highlights : tuple of Highlight
     aggregations : tuple of Aggregation
     suggesters : tuple of Suggester
+    returned : tuple of ReturnedField
+    terminates : bool
+        Whether the request would end the search after some documents, which this service does not.
+    notes : tuple of str
+        Sentences on what is other than in OpenSearch, beside those of the query.
     explain, total, scores : bool
         Whether the answer has explanations, the number of matches, and, although sorted, scores.
     """
@@ -140,6 +160,9 @@ class SearchBody:
     explain: bool
     total: bool
     scores: bool
+    returned: tuple[ReturnedField, ...] = ()
+    terminates: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def read_search(
@@ -166,6 +189,16 @@ def read_search(
     if given.get("post_filter") is not None:
         both = {"bool": {"must": [asked], "filter": [given["post_filter"]]}}
         query = translate(both, opened, settings)
+    notes: list[str] = []
+    if given.get("min_score") is not None:
+        query, counted = (_with_least(each, given["min_score"], searcher) for each in (query, counted))
+        notes.append("min_score is compared with scores of this index, which are not those of OpenSearch")
+    terminates = whole(given.get("terminate_after", 0), "terminate_after") > 0
+    if terminates:
+        notes.append("terminate_after changes nothing: all documents are searched and counted")
+    source = SourceFilter.of_parameters(parameters)
+    if source is None and given.get("_source") is None and not wants_source(_listed(given, "stored_fields")):
+        source = SourceFilter(wanted=False)
     sort, scores = _sort(given.get("sort"), query, fields)
     read_filter = partial(condition_on_attributes, opened=opened, settings=settings)
     aggregations = read_aggregations(given, fields, read_filter, settings.max_facets)
@@ -177,14 +210,40 @@ def read_search(
         sort=sort,
         after=_after(given, sort, query, searcher),
         collapse=_collapse(given.get("collapse"), fields),
-        source=SourceFilter.of_parameters(parameters) or SourceFilter.of(given.get("_source")),
+        source=source or SourceFilter.of(given.get("_source")),
         highlights=_highlights(given.get("highlight"), query, fields),
         aggregations=aggregations,
         suggesters=read_suggesters(given.get("suggest", {}), fields, settings.max_query),
         explain=flag(given.get("explain", False), "explain"),
         total=_total(given.get("track_total_hits", True)),
         scores=scores or flag(given.get("track_scores", False), "track_scores"),
+        returned=read_fields({**given, "docvalue_fields": _listed(given, "docvalue_fields") or []}, fields),
+        terminates=terminates,
+        notes=tuple(notes),
     )
+
+
+def _listed(given: Mapping[str, Any], name: str) -> Any:
+    """Return the value of a key; text, as parameters have it, as a list."""
+    value = given.get(name)
+    return [each for each in value.split(",") if each] if isinstance(value, str) else value
+
+
+def _with_least(query: TranslatedQuery, least: object, searcher: Searcher) -> TranslatedQuery:
+    """Return a query whose results have a score of OpenSearch's form of at least `least`."""
+    if not is_finite_number(least):
+        raise ServiceError("min_score is a number", facts=[("given", shown(least))])
+    if searcher.backend.scores_are_relative:
+        raise UnsupportedError.of(
+            "in a mixture, whose scores are relative to the query, the key",
+            "min_score",
+            fix="set minimum_should_match of the text, to leave out results that match by few words",
+        )
+    if not query.factor:
+        own = -math.inf if query.constant >= least else math.inf
+    else:
+        own = least if (query.factor, query.constant) == (1, 0) else (least - query.constant) / query.factor
+    return replace(query, request=query.request | {"min_score": min(max(own, -LARGEST_SCORE), LARGEST_SCORE)})
 
 
 def _total(value: object) -> bool:

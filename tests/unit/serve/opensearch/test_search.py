@@ -433,6 +433,55 @@ def test_a_result_has_the_chosen_fields(client: TestClient, source: object, name
     assert set(hit["_source"]) == names
 
 
+@pytest.mark.parametrize(
+    ("query", "least", "found"),
+    [
+        ({"match": {"text": "green tea"}}, 0.5, ["genmaicha", "sencha"]),
+        ({"match": {"text": {"query": "green tea", "boost": 2}}}, 1.2, ["genmaicha"]),
+        ({"match": {"text": {"query": "green tea", "boost": 0}}}, 0.1, []),
+        ({"match_all": {"boost": 2}}, 2, ["sencha", "assam", "genmaicha", "pot", "mint/fresh"]),
+        ({"match_all": {}}, 1.1, []),
+        ({"ids": {"values": ["pot"]}}, 0, ["pot"]),
+        ({"bool": {"must": [{"match_all": {}}], "should": [{"range": {"price": {"gt": 9}}}]}}, 2, ["sencha", "pot"]),
+    ],
+)  # fmt: skip
+def test_results_below_a_score_are_left_out(
+    client: TestClient, query: object, least: float, found: list[str]
+) -> None:
+    kinds = {"kinds": {"value_count": {"field": "kind"}}}
+    answer = search(client, query, min_score=least, aggs=kinds)
+    assert ids(answer) == found
+    assert answer["hits"]["total"]["value"] == answer["aggregations"]["kinds"]["value"] == len(found)
+    assert set(ids(search(client, query, min_score=least, sort="price"))) == set(found)
+
+
+def test_a_least_score_of_a_mixture_is_refused(tmp_path: Path) -> None:
+    termwise.build_index(TEAS, tmp_path / "shop.tw", model="instant")
+    with served([str(tmp_path / "shop.tw")]) as client:
+        refused(client, {"query": {"match": {"text": "tea"}}, "min_score": 0.1}, "minimum_should_match")
+        answer = client.post("/v1/indexes/shop/search", json={"query": "tea", "min_score": 0.1})
+        assert (answer.status_code, "min_relevance" in answer.text) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("body", "fields", "has_source"),
+    [
+        ({"fields": ["kind", "pri*"]}, {"kind": ["green"], "price": [12]}, True),
+        ({"fields": ["text", "tags"], "_source": False}, {"text": [TEAS[0].text], "tags": ["loose"]}, False),
+        ({"docvalue_fields": ["kind.keyword"], "stored_fields": ["*"]}, {"kind.keyword": ["green"]}, False),
+        ({"fields": [{"field": "nix", "include_unmapped": True}]}, None, True),
+        ({"stored_fields": "_none_"}, None, False),
+        ({"stored_fields": ["_source"], "terminate_after": 5}, None, True),
+        ({"stored_fields": [], "_source": ["kind"]}, None, True),
+    ],
+)
+def test_values_of_fields_are_lists(client: TestClient, body: Any, fields: object, has_source: bool) -> None:
+    answer = search(client, size=1, **body)
+    (hit,) = answer["hits"]["hits"]
+    assert (hit.get("fields"), "_source" in hit) == (fields, has_source)
+    assert answer.get("terminated_early", None) is (False if "terminate_after" in body else None)
+
+
 def test_a_result_has_no_source_if_none_is_wanted(client: TestClient) -> None:
     (hit,) = search(client, {"ids": {"values": ["sencha"]}}, _source=False)["hits"]["hits"]
     assert "_source" not in hit
@@ -1491,7 +1540,14 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"sort": [{"prize": {"order": "asc"}}]}, "prize"),
         ({"sort": [{"text": {"unmapped_type": "keyword"}}]}, "sort or collapse on the text"),
         ({"profile": True}, "profile of a search"),
-        ({"terminate_after": 10}, "terminate_after of a search"),
+        ({"terminate_after": -1}, "terminate_after"),
+        ({"min_score": "1"}, "min_score is a number"),
+        ({"fields": ["nix"]}, "unknown field"),
+        ({"fields": [3]}, "an entry of fields"),
+        ({"fields": ["kind"] * 101}, "too many names"),
+        ({"fields": [{"field": "kind", "format": "yyyy"}]}, "fields of the type date"),
+        ({"docvalue_fields": ["text"]}, "on the text [text]"),
+        ({"stored_fields": {}}, "stored_fields is a list"),
         ({"query": {"range": {"price": {"gte": "10 EUR"}}}}, "another type"),
         ({"query": {"match": {"price": "cheap"}}}, "another type"),
         ({"search_after": [7]}, "search_after with the sort [_score]"),
