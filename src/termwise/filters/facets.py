@@ -268,6 +268,25 @@ def range_filter(field: str, low: str | float | None, high: str | float | None) 
     return within if high is None else within & Less(field, high)
 
 
+def moments(segments: Segments, field: str) -> list[tuple[npt.NDArray[np.int64], Mask]]:
+    """Return for each row of each segment the microseconds of a date since 1970, and whether it is counted and has one.
+
+    Raises
+    ------
+    CorruptIndexError
+        If the column is damaged.
+    """
+    found = []
+    for columns, mask in segments:
+        spend(len(mask))
+        column = None if columns is None else columns.column(field)
+        if isinstance(column, NumberColumn):
+            found.append((column.values.astype(np.int64), mask & column.present(slice(None))))
+        else:
+            found.append((np.zeros(len(mask), dtype=np.int64), np.zeros(len(mask), dtype=np.bool_)))
+    return found
+
+
 def interval_numbers(
     segments: Segments, field: str, width: float, start: float
 ) -> list[npt.NDArray[np.float64]]:

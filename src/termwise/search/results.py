@@ -556,6 +556,39 @@ class Results:
         self._backend.attribute_index.schema.check_name(attribute)
         return value_statistics(self.segments(), attribute)
 
+    def first_of(self, segments: Segments, k: int, sort: str | Sequence[str] | None = None) -> Ranking:
+        """Return the first of some matches, in the order of their scores, or of `sort`; see `Search.sort`.
+
+        Parameters
+        ----------
+        segments : sequence of (AttributeColumns or None, ndarray of bool)
+            Rows of `segments`, or some of them.
+        k : int
+            Number of documents.
+        sort : str or sequence of str, optional
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> from termwise.search import Search
+        >>> tea = [termwise.Document("a", "tea", {"price": 4}), termwise.Document("b", "tea", {"price": 2})]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     results = termwise.build_index(tea, folder).search(Search("tea"))
+        ...     results.first_of(results.segments(), 1, sort="price").doc_ids
+        ('b',)
+        """
+        index = self._backend.attribute_index
+        places = [
+            first + np.flatnonzero(segment.live_part(mask))
+            for first, segment, (_, mask) in zip(index.segments.firsts, index.segments, segments, strict=True)
+        ]
+        ordinals = np.concatenate([np.empty(0, dtype=np.int64), *places])
+        spend(len(ordinals))
+        scores = self._scores_of(ordinals)
+        order = np.lexsort((ordinals, -scores))
+        best = _in_order(ordinals[order], scores[order])
+        return ResultOrder.parse(sort, None, 1, index.schema, None).ranking(index, best, k, self._query_id)
+
     def segments(self) -> Segments:
         """Return the attribute columns of each segment and a mask of its matching rows, for `termwise.filters.facets`.
 
@@ -579,11 +612,13 @@ class Results:
         if self.search.min_score is None:
             return ordinals
         spend(len(ordinals))
+        return ordinals[self._scores_of(ordinals) >= self.search.min_score]
+
+    def _scores_of(self, ordinals: Ordinals) -> Floats:
+        """Return the scores of documents at some positions."""
         if not self._lists:
-            scores = self.matches(self._exclude).scores(ordinals)[0]
-        else:
-            scores = np.zeros(len(ordinals)) if self._boosts is None else self._boosts.of(ordinals)
-        return ordinals[scores >= self.search.min_score]
+            return self.matches(self._exclude).scores(ordinals)[0]
+        return np.zeros(len(ordinals)) if self._boosts is None else self._boosts.of(ordinals)
 
     @property
     def _all_matches(self) -> IndexMatches | MixtureMatches:

@@ -104,12 +104,12 @@ def _hits(searcher: Searcher, results: Results, request: SearchRequest) -> list[
     spend()
     found = results.hits(show=request.show, texts=False)
     records = [hit_record(rank, hit) for rank, hit in enumerate(found, request.offset + 1)]
-    _add_sort_values(records, searcher, request.sort)
+    add_sort_values(records, searcher, request.sort)
     add_texts(records, searcher, results, request)
     return records
 
 
-def _add_sort_values(
+def add_sort_values(
     records: Sequence[HitAnswer], searcher: Searcher, sort: str | Sequence[str] | None
 ) -> None:
     """Add the values of the sort keys to the records of results, as `after` of a request has them."""

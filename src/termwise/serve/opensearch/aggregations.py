@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from termwise.attributes import Schema
+from termwise.attributes.dates import EARLIEST
 from termwise.attributes.field_types import FieldType, attribute_value
 from termwise.attributes.json_values import json_value
 from termwise.budget import spend
@@ -19,10 +21,19 @@ from termwise.filters.facets import (
     documents_in,
     facet_counts,
     interval_numbers,
+    moments,
     range_filter,
     segments_with,
 )
 from termwise.serve.errors import ServiceError
+from termwise.serve.opensearch.date_buckets import (
+    INTERVALS,
+    DateInterval,
+    date_text,
+    moment_of,
+    read_interval,
+)
+from termwise.serve.opensearch.date_formats import DateFormat
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
 from termwise.serve.opensearch.json_checks import (
@@ -37,6 +48,7 @@ from termwise.serve.opensearch.json_checks import (
     text,
     whole,
 )
+from termwise.serve.opensearch.top_hits import TopHits, read_top_hits
 from termwise.validation import is_finite_number
 
 Edge = str | int | float | None
@@ -44,11 +56,17 @@ Edge = str | int | float | None
 METRICS = ("stats", "min", "max", "avg", "sum", "value_count", "cardinality")
 """Aggregations that are numbers; the last two are for strings too."""
 
-BUCKETS = ("terms", "range", "histogram", "filter", "missing")
+BUCKETS = ("terms", "range", "date_range", "histogram", "date_histogram", "filter", "missing")
 """Aggregations that are buckets of documents, which can have aggregations beneath them."""
 
 INNER = ("aggs", "aggregations")
 """Keys of the aggregations of a body, and beneath an aggregation."""
+
+TOP_HITS = "top_hits"
+"""Aggregation of the first documents of a bucket."""
+
+RESERVED = ("key", "key_as_string", "doc_count", "from", "from_as_string", "to", "to_as_string")
+"""Names that the buckets of an answer have, so that no aggregation beneath has them."""
 
 MOST_LEVELS = 5
 """Aggregations beneath each other."""
@@ -57,10 +75,8 @@ MOST_BUCKETS = 10_000
 """Buckets of an answer."""
 
 _INSTEAD = {
-    "date_histogram": "use range with the ends of the periods",
     "filters": "use a filter for each",
     "percentiles": "use stats, or histogram",
-    "top_hits": "use the key collapse of the search",
     "global": "send a search without a query",
 }
 """What to use in place of some aggregations."""
@@ -90,7 +106,7 @@ class Aggregation:
     name : str
         In the answer.
     kind : str
-        One of `BUCKETS` or `METRICS`.
+        One of `BUCKETS` or `METRICS`, or `TOP_HITS`.
     field : str
         Attribute; empty for ``filter``.
     size : int
@@ -101,7 +117,17 @@ class Aggregation:
     width, start : float
         Interval and offset of ``histogram``.
     least : int
-        Number of documents of a bucket of ``histogram`` that is shown.
+        Number of documents of a bucket of ``histogram`` or ``date_histogram`` that is shown.
+    interval : DateInterval or None
+        Of ``date_histogram``.
+    format : DateFormat or None
+        Of the dates of ``date_histogram`` and ``date_range``.
+    bounds : (int, int) or None
+        Moments between which ``date_histogram`` has buckets without documents, in microseconds.
+    order : (str, str)
+        Order of the buckets of ``date_histogram``: ``_key`` or ``_count``, and ``asc`` or ``desc``.
+    top : TopHits or None
+        Of `TOP_HITS`.
     keyed : bool
         Whether the answer has an object by key, not a list.
     filter : Filter or None
@@ -122,6 +148,11 @@ class Aggregation:
     keyed: bool = False
     filter: Filter | None = None
     inner: tuple[Aggregation, ...] = ()
+    interval: DateInterval | None = None
+    format: DateFormat | None = None
+    bounds: tuple[int, int] | None = None
+    order: tuple[str, str] = ("_key", "asc")
+    top: TopHits | None = None
 
     @property
     def count(self) -> int:
@@ -152,11 +183,15 @@ def _read_inner(
     given = next((record(body[name], name) for name in INNER if name in body), {})
     if given and level > MOST_LEVELS:
         raise ServiceError("too many aggregations beneath each other", facts=[("most", MOST_LEVELS)])
+    taken = next((name for name in given if level > 1 and name in RESERVED), None)
+    if taken is not None:
+        fix = "give it another name: buckets have this key themselves"
+        raise UnsupportedError.of("beneath an aggregation, the name", taken, fix=fix)
     return tuple(_read(name, each, fields, read_filter, level) for name, each in given.items())
 
 
 def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, level: int) -> Aggregation:
-    where, kinds = f"the aggregation {name}", (*BUCKETS, *METRICS, *INNER)
+    where, kinds = f"the aggregation {name}", (*BUCKETS, *METRICS, TOP_HITS, *INNER)
     given = record(value, where)
     if unknown := [key for key in given if key not in kinds]:
         fix = _INSTEAD.get(unknown[0], "")
@@ -168,9 +203,11 @@ def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, lev
         )
     ((kind, body),) = own.items()
     inner = _read_inner(given, fields, read_filter, level + 1)
-    if kind in METRICS:
+    if kind in (*METRICS, TOP_HITS):
         if inner:
             raise UnsupportedError.of(f"beneath {kind}, an aggregation", inner[0].name)
+        if kind == TOP_HITS:
+            return Aggregation(name, kind, top=read_top_hits(body, where, fields))
         known = ("field", "precision_threshold") if kind == "cardinality" else ("field",)
         field = _attribute(known_keys(body, where, known), fields)
         return Aggregation(name, kind, _numeric(kind, field, fields) if kind not in METRICS[-2:] else field)
@@ -183,14 +220,25 @@ def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, lev
     keys = {
         "terms": ("size", "order", "min_doc_count"),
         "range": ("ranges", "keyed"),
+        "date_range": ("ranges", "keyed", "format"),
         "histogram": ("interval", "offset", "min_doc_count", "keyed"),
+        "date_histogram": (
+            *INTERVALS,
+            "offset",
+            "time_zone",
+            "min_doc_count",
+            "keyed",
+            "format",
+            "order",
+            "extended_bounds",
+        ),
         "missing": (),
     }
     given = known_keys(body, where, ("field", *keys[kind]))
     field = _attribute(given, fields)
     if kind == "terms":
         if (of_type := fields.schema[field]) in ("float", "date"):
-            fix = "use range, or histogram" if of_type == "float" else "use range"
+            fix = "use range, or histogram" if of_type == "float" else "use date_histogram"
             raise UnsupportedError.of(f"terms of the {of_type}", field, fix=fix)
         only_default(given, where, min_doc_count=1)
         size = whole(given.get("size", 10), "size", 1)
@@ -198,6 +246,16 @@ def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, lev
     if kind == "missing":
         return Aggregation(name, kind, field, filter=Not(Exists(field)), inner=inner)
     keyed = flag(given.get("keyed", False), "keyed")
+    if kind in ("date_histogram", "date_range"):
+        if fields.schema[field] != "date":
+            fix = f"use {kind.removeprefix('date_')} for numbers, and terms for others"
+            raise UnsupportedError.of(
+                f"{kind} of the {fields.schema[field]}", field, ["attributes of dates"], fix
+            )
+        asked = Aggregation(name, kind, field, keyed=keyed, format=_format(given, where), inner=inner)
+        if kind == "date_histogram":
+            return _date_histogram(asked, given, where)
+        return replace(asked, ranges=_date_ranges(given, where, asked.format, keyed=keyed))
     if kind == "histogram":
         width, start = given.get("interval"), given.get("offset", 0)
         has_width = is_finite_number(width) and SMALLEST <= width <= LARGEST
@@ -207,7 +265,7 @@ def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, lev
                 facts=[("interval", shown(width)), ("offset", shown(start))],
             )
         if fields.schema[field] == "date":
-            raise UnsupportedError.of("histogram of the date", field, fix="use range for periods")
+            raise UnsupportedError.of("histogram of the date", field, fix="use date_histogram")
         return Aggregation(
             name,
             kind,
@@ -225,6 +283,60 @@ def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, lev
     if keyed and len({each.key for each in edges}) < len(edges):
         raise ServiceError("ranges of a keyed answer have different keys", facts=[("aggregation", name)])
     return Aggregation(name, kind, _numeric(kind, field, fields), ranges=edges, keyed=keyed, inner=inner)
+
+
+def _format(given: Mapping[str, Any], where: str) -> DateFormat:
+    return DateFormat(text(given["format"], f"format of {where}")) if "format" in given else DateFormat()
+
+
+def _date_histogram(asked: Aggregation, given: Mapping[str, Any], where: str) -> Aggregation:
+    """Return a histogram of dates with the keys of its body."""
+    bounds = None
+    if given.get("extended_bounds") is not None:
+        ends = known_keys(given["extended_bounds"], f"extended_bounds of {where}", ("min", "max"))
+        low, high = (moment_of(ends.get(end), f"{end} of extended_bounds") for end in ("min", "max"))
+        if low > high:
+            raise ServiceError(f"min of extended_bounds of {where} is not after max")
+        bounds = low, high
+    order = ("_key", "asc")
+    if "order" in given:
+        key, direction = single(given["order"], f"order of {where}")
+        if key not in _ORDERS or direction not in ("asc", "desc"):
+            known = ['{"_key": "asc"}', '{"_key": "desc"}', '{"_count": "desc"}', '{"_count": "asc"}']
+            raise UnsupportedError.of(f"order of {where}", given["order"], known)
+        order = key, direction
+    return replace(
+        asked,
+        interval=read_interval(given, where),
+        least=whole(given.get("min_doc_count", 0), "min_doc_count"),
+        bounds=bounds,
+        order=order,
+    )
+
+
+def _date_ranges(
+    given: Mapping[str, Any], where: str, written: DateFormat | None, *, keyed: bool
+) -> tuple[Range, ...]:
+    """Return ranges whose ends are dates in ISO 8601."""
+    ranges = given.get("ranges")
+    if not isinstance(ranges, list) or not ranges:
+        raise ServiceError(f"{where} needs a list of ranges")
+    found = []
+    assert written is not None, "a range of dates has a format"
+    for each in ranges:
+        ends = known_keys(each, "a range", ("key", "from", "to"))
+        low, high = (
+            None if ends.get(end) is None else moment_of(ends[end], f"{end} of a range of {where}")
+            for end in ("from", "to")
+        )
+        if low is None and high is None:
+            raise ServiceError("a range of an aggregation needs from or to")
+        shown = "-".join("*" if end is None else written.written(end // 1000) for end in (low, high))
+        low_text, high_text = (None if end is None else date_text(end) for end in (low, high))
+        found.append(Range(text(ends.get("key", shown), "key of a range"), low_text, high_text))
+    if keyed and len({each.key for each in found}) < len(found):
+        raise ServiceError("ranges of a keyed answer have different keys", facts=[("aggregation", where)])
+    return tuple(found)
 
 
 def _attribute(given: dict[str, Any], fields: Fields) -> str:
@@ -279,11 +391,16 @@ class AggregationAnswers:
     schema : Schema
         Types of the attributes.
     most_values : int
-        Number of values of an attribute that are counted.
+        Number of values of an attribute that are counted, and of documents in all `TOP_HITS` together.
+    top_hits : callable
+        Returns the answer of `TOP_HITS` for counted rows.
     """
 
-    def __init__(self, schema: Schema, most_values: int) -> None:
+    def __init__(
+        self, schema: Schema, most_values: int, top_hits: Callable[[TopHits, Segments], dict[str, Any]]
+    ) -> None:
         self.schema, self.most_values, self._buckets_left = schema, most_values, MOST_BUCKETS
+        self._top_hits, self._hits_left = top_hits, most_values
 
     def of(self, aggregations: Sequence[Aggregation], segments: Segments) -> dict[str, Any]:
         """Return the answer of each aggregation by its name; it covers the counted rows of the segments."""
@@ -293,21 +410,40 @@ class AggregationAnswers:
         spend()
         if asked.kind in METRICS:
             return metric_answer(asked, value_statistics(segments, asked.field), self.schema[asked.field])
+        if asked.top is not None:
+            answer = self._top_hits(asked.top, segments)
+            self._hits_left -= len(answer["hits"]["hits"])
+            if self._hits_left < 0:
+                raise ServiceError(
+                    "the aggregations have too many documents in top_hits",
+                    facts=[("most", self.most_values)],
+                    fixes=["ask for fewer buckets, or a smaller size of top_hits"],
+                )
+            return answer
         if asked.kind in ("filter", "missing"):
             kept = segments
             if asked.filter is not None:
                 kept = segments_with(segments, as_filter(asked.filter, self.schema))
             return {"doc_count": documents_in(kept), **self.of(asked.inner, kept)}
-        answer: dict[str, Any] = {}
+        answer = {}
         if asked.kind == "terms":
             answer, found = self._terms(asked, segments)
         else:
-            found = (self._ranges if asked.kind == "range" else self._histogram)(asked, segments)
+            buckets_of = {
+                "range": self._ranges,
+                "date_range": self._ranges,
+                "histogram": self._histogram,
+                "date_histogram": self._date_histogram,
+            }
+            found = buckets_of[asked.kind](asked, segments)
         buckets = [{**bucket, **self.of(asked.inner, kept)} for bucket, kept in found]
         if asked.keyed:
-            of_range = asked.kind == "range"
+            of_range = asked.kind in ("range", "date_range")
             by_key = {
-                str(bucket["key"]): bucket if not of_range else _without_key(bucket) for bucket in buckets
+                str(bucket.get("key_as_string", bucket["key"])): bucket
+                if not of_range
+                else _without_key(bucket)
+                for bucket in buckets
             }
             return {"buckets": by_key}
         return {**answer, "buckets": buckets}
@@ -349,10 +485,49 @@ class AggregationAnswers:
             kept = segments_with(
                 segments, as_filter(range_filter(asked.field, each.low, each.high), self.schema)
             )
-            bounds = {
-                name: edge for name, edge in (("from", each.low), ("to", each.high)) if edge is not None
-            }
+            bounds: dict[str, Any] = {}
+            for name, edge in (("from", each.low), ("to", each.high)):
+                if edge is not None and asked.format is not None:
+                    milliseconds = moment_of(edge, name) // 1000
+                    bounds |= {name: milliseconds, f"{name}_as_string": asked.format.written(milliseconds)}
+                elif edge is not None:
+                    bounds[name] = edge
             yield {"key": each.key, **bounds, "doc_count": documents_in(kept)}, kept
+
+    def _date_histogram(self, asked: Aggregation, segments: Segments) -> Buckets:
+        assert asked.interval is not None, "a histogram of dates has an interval"
+        assert asked.format is not None, "a histogram of dates has a format"
+        rows = [(asked.interval.numbers(values), mask) for values, mask in moments(segments, asked.field)]
+        counted = [np.empty(0, dtype=np.int64), *(numbers[mask] for numbers, mask in rows)]
+        found, documents = np.unique(np.concatenate(counted), return_counts=True)
+        counts = dict(zip(found.tolist(), documents.tolist(), strict=True))
+        ends = [*found[:1].tolist(), *found[-1:].tolist()]
+        if asked.bounds is not None:
+            ends += asked.interval.numbers(np.array(asked.bounds)).tolist()
+        places = sorted(place for place, count in counts.items() if count >= asked.least)
+        if asked.least == 0 and ends:
+            if max(ends) - min(ends) >= MOST_BUCKETS:
+                raise _too_many()
+            places = [*range(min(ends), max(ends) + 1)]
+        self._take(len(places))
+        by, direction = asked.order
+        if by == "_count":
+            places.sort(key=lambda place: counts.get(place, 0), reverse=direction == "desc")
+        elif direction == "desc":
+            places.reverse()
+        for place in places:
+            kept: Segments = (
+                [
+                    (columns, mask & (numbers == place))
+                    for (columns, _), (numbers, mask) in zip(segments, rows, strict=True)
+                ]
+                if asked.inner
+                else []
+            )
+            spend(sum(len(mask) for _, mask in kept))
+            key = max(asked.interval.begin(place), EARLIEST) // 1000
+            bucket = {"key_as_string": asked.format.written(key, asked.interval.zone), "key": key}
+            yield {**bucket, "doc_count": counts.get(place, 0)}, kept
 
     def _histogram(self, asked: Aggregation, segments: Segments) -> Buckets:
         of_rows = interval_numbers(segments, asked.field, asked.width, asked.start)

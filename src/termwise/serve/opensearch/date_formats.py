@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from itertools import pairwise
 
-from termwise.attributes.dates import to_datetime
+from termwise.attributes.dates import EARLIEST, LATEST, to_datetime
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
 
@@ -94,12 +94,20 @@ class DateFormat:
             ]
             raise UnsupportedError.of("the format of dates", given, known)
 
-    def written(self, milliseconds: int) -> str:
-        """Return a moment in UTC, in milliseconds since 1970, as text."""
+    def written(self, milliseconds: int, zone: int = 0) -> str:
+        """Return a moment, in milliseconds since 1970, as text at a zone some minutes ahead of UTC.
+
+        Examples
+        --------
+        >>> DateFormat().written(0, 60), DateFormat("HH:mm").written(0, -90)
+        ('1970-01-01T01:00:00.000+01:00', '22:30')
+        """
         if self._epoch:
             return str(milliseconds // self._epoch)
-        moment = to_datetime(1000 * milliseconds)
-        return "".join(_written(part, moment) for part in self._parts)
+        moment = to_datetime(min(max(1000 * (milliseconds + 60_000 * zone), EARLIEST), LATEST))
+        hours, minutes = divmod(abs(zone), 60)
+        offset = f"{'-' if zone < 0 else '+'}{hours:02}:{minutes:02}" if zone else "Z"
+        return "".join(offset if part == "'Z'" else _written(part, moment) for part in self._parts)
 
 
 def _runs(parts: list[str]) -> bool:

@@ -6,6 +6,7 @@ import html
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from termwise.attributes import Schema
@@ -14,6 +15,7 @@ from termwise.budget import spend
 from termwise.engine.result_order import SCORE
 from termwise.errors import UnknownIdError
 from termwise.explain.explanation_text import NOT_TERMS
+from termwise.filters.facets import Segments, documents_in
 from termwise.search import Results
 from termwise.serve import search as own
 from termwise.serve.answers import Excerpt, ExplanationAnswer, HitAnswer, SearchAnswer
@@ -27,6 +29,7 @@ from termwise.serve.opensearch.query import TranslatedQuery, translate
 from termwise.serve.opensearch.returned_fields import field_values
 from termwise.serve.opensearch.search_body import Highlight, SearchBody, read_search
 from termwise.serve.opensearch.suggest import suggest_answer
+from termwise.serve.opensearch.top_hits import TopHits
 from termwise.serve.requests import SearchRequest
 from termwise.serve.settings import ServiceSettings
 
@@ -88,7 +91,8 @@ def search(
     if asked.aggregations:
         if asked.counted is not asked.query:
             found = own.search(*_asked(opened, asked.counted, k=1, show=[]), settings)
-        answers = AggregationAnswers(fields.schema, settings.max_results)
+        top_hits = partial(_top_hits, opened, replace(asked, query=asked.counted), found.results)
+        answers = AggregationAnswers(fields.schema, settings.max_results, top_hits)
         answer["aggregations"] = answers.of(asked.aggregations, found.results.segments())
     if asked.suggesters:
         answer["suggest"] = {each.name: suggest_answer(each, opened.searcher) for each in asked.suggesters}
@@ -182,6 +186,36 @@ def _shares_a_term(explanation: ExplanationAnswer) -> bool:
 def _asked(opened: OpenIndex, query: TranslatedQuery, **fields: Any) -> tuple[OpenIndex, SearchRequest]:
     """Return the index with the relevance of a query, and the request of its search."""
     return replace(opened, relevance=query.relevance), query.search_request(**fields)
+
+
+def _top_hits(
+    opened: OpenIndex, asked: SearchBody, results: Results, top: TopHits, segments: Segments
+) -> dict[str, Any]:
+    """Return the answer of ``top_hits`` for counted rows of the results of a search."""
+    searcher, fields = opened.searcher, Fields.of(opened.searcher)
+    ranking = results.first_of(segments, max(1, top.size + top.first), list(top.sort) or None)
+    found = searcher.hits(ranking, texts=False)[top.first : top.first + top.size]
+    hits = [own.hit_record(rank, hit) for rank, hit in enumerate(found, top.first + 1)]
+    own.add_sort_values(hits, searcher, list(top.sort) or None)
+    if any(top.source.wants(name) for name in fields.texts):
+        request = asked.query.search_request(text=True)
+        own.add_texts(hits, searcher, results, request)
+    shown = replace(
+        asked,
+        sort=top.sort,
+        scores=top.scores,
+        source=top.source,
+        first=top.first,
+        explain=False,
+        returned=(),
+    )
+    return {
+        "hits": {
+            "total": {"value": documents_in(segments), "relation": "eq"},
+            "max_score": _max_score(shown, hits),
+            "hits": [_hit(opened.name, shown, fields, hit, {}) for hit in hits],
+        }
+    }
 
 
 def _total(answer: SearchAnswer) -> dict[str, Any]:

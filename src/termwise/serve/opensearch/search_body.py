@@ -11,8 +11,7 @@ from typing import Any
 
 from termwise.attributes.dates import EARLIEST, LATEST, iso, to_datetime
 from termwise.display.safe_text import shown
-from termwise.engine.result_order import ID, POSITION, SCORE, written_key
-from termwise.errors import UnknownNameError
+from termwise.engine.result_order import ID, SCORE
 from termwise.explain.passages import SHORTEST
 from termwise.fast_dataclass import dataclass
 from termwise.search import Searcher
@@ -28,13 +27,13 @@ from termwise.serve.opensearch.json_checks import (
     only_default,
     record,
     several,
-    single,
     tag,
     text,
     whole,
 )
 from termwise.serve.opensearch.query import TranslatedQuery, condition_on_attributes, translate
 from termwise.serve.opensearch.returned_fields import ReturnedField, read_fields, wants_source
+from termwise.serve.opensearch.sort_keys import read_sort
 from termwise.serve.opensearch.suggest import Suggester, read_suggesters
 from termwise.serve.settings import ServiceSettings
 from termwise.validation import is_finite_number, is_integer
@@ -199,7 +198,7 @@ def read_search(
     source = SourceFilter.of_parameters(parameters)
     if source is None and given.get("_source") is None and not wants_source(_listed(given, "stored_fields")):
         source = SourceFilter(wanted=False)
-    sort, scores = _sort(given.get("sort"), query, fields)
+    sort, scores = read_sort(given.get("sort"), fields)
     read_filter = partial(condition_on_attributes, opened=opened, settings=settings)
     aggregations = read_aggregations(given, fields, read_filter, settings.max_facets)
     return SearchBody(
@@ -260,20 +259,6 @@ def _collapse(value: object, fields: Fields) -> str | None:
     return fields.attribute(text(given.get("field"), "field of collapse"))
 
 
-def _sort(value: object, query: TranslatedQuery, fields: Fields) -> tuple[tuple[str, ...], bool]:
-    """Return the keys to sort by, as `Search.sort` has them, and whether the answer has scores.
-
-    The order of the index is ``_doc`` or ``_shard_doc``. A key of an unknown field is left out if it has an
-    ``unmapped_type``.
-    """
-    entries = [_sort_entry(each, fields) for each in ([] if value is None else _sort_list(value))]
-    keys = [written_key(each) for each in entries if each is not None]
-    if len(set(keys)) < len(keys):
-        raise UnsupportedError.of("sort twice by", ", ".join(keys))
-    has_score = SCORE in keys
-    return (() if set(keys) <= {SCORE} else tuple(keys)), has_score or not keys
-
-
 def _after(
     given: Mapping[str, Any], sort: Sequence[str], query: TranslatedQuery, searcher: Searcher
 ) -> Values:
@@ -309,43 +294,6 @@ def _after(
         else:
             found.append(value)
     return found
-
-
-def _sort_list(value: object) -> list[Any]:
-    if isinstance(value, str):
-        return value.split(",")
-    return list(several(value))
-
-
-def _sort_entry(entry: object, fields: Fields) -> tuple[str, bool] | None:
-    """Return the key of an entry, and whether its largest value is first; None if the key is left out."""
-    if isinstance(entry, str):
-        name, _, order = entry.partition(":")
-        given: dict[str, Any] = {"order": order} if order else {}
-    else:
-        name, value = single(entry, "an entry of sort")
-        given = {"order": value} if isinstance(value, str) else record(value, f"sort by {name}")
-    known = ("order",) if name == SCORE else ("order", "missing", "unmapped_type")
-    known_keys(given, f"sort by {name}", known)
-    only_default(given, f"sort by {name}", missing="_last")
-    order = given.get("order", "desc" if name == SCORE else "asc")
-    if order not in ("asc", "desc") or (name, order) == (SCORE, "asc"):
-        orders, fix = (
-            (["desc"], "omit the order: the largest score is first")
-            if name == SCORE
-            else (["asc", "desc"], "")
-        )
-        raise UnsupportedError.of(f"for {name}, the order", order, orders, fix)
-    if name == "_shard_doc":
-        name = POSITION
-    elif name not in (SCORE, ID, POSITION):
-        try:
-            name = fields.attribute(name)
-        except UnknownNameError:
-            if "unmapped_type" not in given:
-                raise
-            return None
-    return name, order == "desc"
 
 
 _HIGHLIGHT_KEYS = (

@@ -1306,6 +1306,176 @@ def test_buckets_have_aggregations_of_their_documents(client: TestClient) -> Non
     assert by_ids["aggregations"]["sum"]["value"] == 47
 
 
+ADDED = ["2024-01-15", "2024-01-31T23:30:00", "2024-03-01", "1969-12-31", None]
+
+
+@pytest.fixture(scope="module")
+def dated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    folder = tmp_path_factory.mktemp("dated") / "shop.tw"
+    documents = [
+        Document(tea.doc_id, tea.text, {**tea.attributes, **({"added": added} if added else {})})
+        for tea, added in zip(TEAS, ADDED, strict=True)
+    ]
+    types: dict[str, Any] = {"price": "integer", "kind": "keyword", "added": "date", "tags": "keywords"}
+    termwise.build_index(documents, folder, store_text=True, attributes=Schema(types))
+    with served([str(folder)]) as client:
+        yield client
+
+
+def of_dates(client: TestClient, query: object = None, /, **body: object) -> Any:
+    """Return the buckets of a histogram of dates, of the documents of this century by default."""
+    asked = {"m": {"date_histogram": {"field": "added", **body}}}
+    query = query or {"range": {"added": {"gte": "2000-01-01"}}}
+    return search(client, query, size=0, aggs=asked)["aggregations"]["m"]["buckets"]
+
+
+@pytest.mark.parametrize(
+    ("body", "buckets"),
+    [
+        ({"calendar_interval": "month"}, {"2024-01-01": 2, "2024-02-01": 0, "2024-03-01": 1}),
+        ({"calendar_interval": "1M", "min_doc_count": 1}, {"2024-01-01": 2, "2024-03-01": 1}),
+        ({"interval": "quarter"}, {"2024-01-01": 3}),
+        ({"calendar_interval": "week", "min_doc_count": 1}, {"2024-01-15": 1, "2024-01-29": 1, "2024-02-26": 1}),
+        ({"calendar_interval": "day", "min_doc_count": 1}, {"2024-01-15": 1, "2024-01-31": 1, "2024-03-01": 1}),
+        ({"fixed_interval": "1d", "min_doc_count": 1, "time_zone": "+01:00"},
+         {"2024-01-15": 1, "2024-02-01": 1, "2024-03-01": 1}),
+        ({"calendar_interval": "month", "time_zone": "+01:00"}, {"2024-01-01": 1, "2024-02-01": 1, "2024-03-01": 1}),
+        ({"fixed_interval": "24h", "offset": "-1h", "min_doc_count": 1},
+         {"2024-01-14": 1, "2024-01-31": 1, "2024-02-29": 1}),
+        ({"interval": "3650d"}, {"2019-12-20": 3}),
+        ({"calendar_interval": "year", "extended_bounds": {"min": "2023-05-05", "max": 1_740_000_000_000}},
+         {"2023-01-01": 0, "2024-01-01": 3, "2025-01-01": 0}),
+        ({"calendar_interval": "month", "order": {"_key": "desc"}},
+         {"2024-03-01": 1, "2024-02-01": 0, "2024-01-01": 2}),
+        ({"calendar_interval": "month", "order": {"_count": "asc"}},
+         {"2024-02-01": 0, "2024-03-01": 1, "2024-01-01": 2}),
+    ],
+)  # fmt: skip
+def test_dates_are_counted_by_intervals(
+    dated: TestClient, body: dict[str, Any], buckets: dict[str, int]
+) -> None:
+    found = of_dates(dated, format="yyyy-MM-dd", **body)
+    assert [(each["key_as_string"], each["doc_count"]) for each in found] == [*buckets.items()]
+    keyed = of_dates(dated, format="yyyy-MM-dd", keyed=True, **body)
+    assert [*keyed.items()] == [(each["key_as_string"], each) for each in found]
+    total = sum(each["doc_count"] for each in of_dates(dated, {"match_all": {}}, **body, min_doc_count=1))
+    assert total == 4
+
+
+def test_keys_of_dates_are_in_milliseconds_and_at_the_time_zone(dated: TestClient) -> None:
+    (bucket,) = of_dates(dated, calendar_interval="year", time_zone="+02:00")
+    begin = datetime(2023, 12, 31, 22, tzinfo=UTC)
+    assert bucket == {
+        "key_as_string": "2024-01-01T00:00:00.000+02:00",
+        "key": int(begin.timestamp()) * 1000,
+        "doc_count": 3,
+    }
+    assert of_dates(dated, {"match": {"text": "zebra"}}, calendar_interval="year") == []
+    formats = {"epoch_second": "1704067200", "d MMM yy": "1 Jan 24", "EEEE, HH:mm'h'": "Monday, 00:00h"}
+    for given, written in formats.items():
+        (bucket,) = of_dates(dated, calendar_interval="year", format=given)
+        assert bucket["key_as_string"] == written
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({}, "has one of calendar_interval"),
+        ({"calendar_interval": "day", "fixed_interval": "1d"}, "calendar_interval, fixed_interval"),
+        ({"calendar_interval": "2M"}, "use fixed_interval"),
+        ({"fixed_interval": "1M"}, "use calendar_interval"),
+        ({"fixed_interval": "0d"}, "[0d]"),
+        ({"fixed_interval": "-1d"}, "[-1d]"),
+        ({"fixed_interval": "999999999d"}, "fixed_interval"),
+        ({"fixed_interval": ["1d"]}, "fixed_interval"),
+        ({"calendar_interval": "day", "time_zone": "Europe/Berlin"}, "+01:00"),
+        ({"calendar_interval": "day", "format": "QQ"}, "the format of dates [QQ]"),
+        ({"calendar_interval": "day", "format": "yyyyy"}, "[yyyyy]"),
+        ({"calendar_interval": "day", "format": "y" * 200}, "too long"),
+        ({"calendar_interval": "day", "offset": "1 day"}, "offset"),
+        ({"calendar_interval": "minute", "format": "HH:mm"}, "too many buckets"),
+        ({"calendar_interval": "day", "extended_bounds": {"min": "now"}}, "max of extended_bounds"),
+        ({"calendar_interval": "day", "extended_bounds": {"min": "now", "max": "2000-01-01"}}, "not after"),
+        (
+            {"calendar_interval": "day", "extended_bounds": {"min": "0001-01-01", "max": "now"}},
+            "too many buckets",
+        ),
+        ({"calendar_interval": "day", "order": {"price": "asc"}}, "order"),
+        ({"calendar_interval": "day", "missing": "2000-01-01"}, "[missing]"),
+    ],
+)
+def test_wrong_histograms_of_dates_are_refused(dated: TestClient, body: dict[str, Any], words: str) -> None:
+    refused(dated, {"aggs": {"m": {"date_histogram": {"field": "added", **body}}}}, words)
+
+
+def test_dates_are_counted_in_ranges(dated: TestClient) -> None:
+    ranges = [
+        {"to": "2024-02-01"},
+        {"key": "new", "from": "2024-02-01"},
+        {"from": "2024-01-15", "to": 1_706_659_200_000},
+    ]
+    asked = {"field": "added", "format": "yyyy-MM-dd", "ranges": ranges}
+    inner = {"cheapest": {"min": {"field": "price"}}}
+    buckets = search(dated, size=0, aggs={"r": {"date_range": asked, "aggs": inner}})["aggregations"]["r"][
+        "buckets"
+    ]
+    first = 1_706_745_600_000
+    assert buckets[0] == {
+        "key": "*-2024-02-01", "to": first, "to_as_string": "2024-02-01", "doc_count": 3, "cheapest": {"value": 7},
+    }  # fmt: skip
+    assert (buckets[1]["key"], buckets[1]["from"], buckets[1]["doc_count"]) == ("new", first, 1)
+    assert (buckets[2]["key"], buckets[2]["doc_count"]) == ("2024-01-15-2024-01-31", 1)
+    keyed = search(dated, size=0, aggs={"r": {"date_range": {**asked, "keyed": True}}})["aggregations"]["r"][
+        "buckets"
+    ]
+    assert [*keyed] == ["*-2024-02-01", "new", "2024-01-15-2024-01-31"]
+    for wrong, words in [
+        ({"ranges": []}, "a list of ranges"),
+        ({"ranges": [{}]}, "from or to"),
+        ({"ranges": [{"to": "soon"}]}, "now-30d/d"),
+        ({"ranges": [{"to": 10**30}]}, "milliseconds"),
+        ({"ranges": [{"to": "now", "key": "a"}, {"to": "now", "key": "a"}], "keyed": True}, "different keys"),
+    ]:
+        refused(dated, {"aggs": {"r": {"date_range": {"field": "added", **wrong}}}}, words)
+
+
+def test_buckets_have_their_first_documents(client: TestClient) -> None:
+    def of_kinds(query: object, **top: object) -> dict[str, Any]:
+        asked = {"kinds": {"terms": {"field": "kind"}, "aggs": {"first": {"top_hits": top}}}}
+        answer = search(client, query, size=0, aggs=asked)["aggregations"]["kinds"]["buckets"]
+        return {each["key"]: each["first"]["hits"] for each in answer}
+
+    dearest = of_kinds({"match_all": {}}, size=1, sort=[{"price": "desc"}], _source=["price"])
+    assert dearest["green"] == {
+        "total": {"value": 2, "relation": "eq"},
+        "max_score": None,
+        "hits": [{"_index": "shop", "_id": "sencha", "_score": None, "_source": {"price": 12}, "sort": [12]}],
+    }
+    query = {"match": {"text": {"query": "green tea", "boost": 2}}}
+    scores = {hit["_id"]: hit["_score"] for hit in search(client, query)["hits"]["hits"]}
+    best = of_kinds(query, _source=False)
+    assert [(hit["_id"], hit["_score"]) for hit in best["green"]["hits"]] == [
+        (name, scores[name]) for name in ("genmaicha", "sencha")
+    ]
+    assert best["green"]["max_score"] == scores["genmaicha"]
+    assert "herb" not in best
+    second = of_kinds(query, size=1, **{"from": 1})
+    assert ([hit["_id"] for hit in second["green"]["hits"]], second["ware"]["hits"]) == (["sencha"], [])
+    assert second["green"]["hits"][0]["_source"]["text"] == TEAS[0].text
+    alone = search(client, query, size=0, aggs={"t": {"top_hits": {"size": 0}}})
+    assert alone["aggregations"]["t"]["hits"]["total"]["value"] == 4
+    boosted = {
+        "bool": {"must": [{"match_all": {}}], "should": [{"range": {"price": {"lt": 10, "boost": 2}}}]}
+    }
+    assert [hit["_id"] for hit in of_kinds(boosted)["green"]["hits"]] == ["genmaicha", "sencha"]
+
+
+def test_first_documents_of_buckets_have_a_limit(folder: Path) -> None:
+    asked = {"kinds": {"terms": {"field": "kind"}, "aggs": {"first": {"top_hits": {"size": 2}}}}}
+    with served([str(folder)], ServiceSettings(threads=1, max_results=4)) as client:
+        refused(client, {"aggs": asked, "size": 0}, "smaller size of top_hits")
+
+
 def test_documents_without_attributes_are_among_the_missing(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "shop.tw")
     with served([str(tmp_path / "shop.tw")]) as client:
@@ -1569,7 +1739,13 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"aggs": {"a": {"avg": {"field": "kind"}}}}, "[avg]"),
         ({"aggs": {"a": {"percentiles": {"field": "price"}}}}, "[percentiles]"),
         ({"aggs": {"a": {"stats": {"field": "price", "missing": 0}}}}, "[missing]"),
-        ({"aggs": {"a": {"terms": {"field": "kind"}, "aggs": {"b": {"top_hits": {}}}}}}, "use the key collapse"),
+        ({"aggs": {"a": {"top_hits": {"size": 99, "from": 2}}}}, "too many documents"),
+        ({"aggs": {"a": {"top_hits": {"sort": "nix"}}}}, "unknown field"),
+        ({"aggs": {"a": {"top_hits": {"highlight": {}}}}}, "[highlight]"),
+        ({"aggs": {"a": {"top_hits": {}, "aggs": {"b": {"min": {"field": "price"}}}}}}, "beneath top_hits"),
+        ({"aggs": {"a": {"terms": {"field": "kind"}, "aggs": {"doc_count": {"min": {"field": "price"}}}}}},
+         "give it another name"),
+        ({"aggs": {"a": {"terms": {"field": "kind"}, "aggs": {"key": {"top_hits": {}}}}}}, "the name [key]"),
         ({"aggs": {"a": {"terms": {"field": "kind"}, "aggs": {}, "aggregations": {}}}}, "beside aggs"),
         ({"aggs": {"a": {"avg": {"field": "price"}, "aggs": {"b": {"avg": {"field": "price"}}}}}}, "beneath avg"),
         ({"aggs": {"a": {"terms": {"field": "kind", "order": {"b": "desc"}}}}}, '{"_key": "asc"}'),
@@ -1587,7 +1763,8 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
             {"to": 5, "key": "x"}, {"from": 5, "key": "x"}]}}}}, "different keys"),
         ({"aggs": {"a": {"histogram": {"field": "price", "interval": 0.001}}}}, "larger interval"),
         ({"aggs": {"a": {"range": {"field": "kind", "ranges": [{"to": 5}]}}}}, "[range]"),
-        ({"aggs": {"a": {"date_histogram": {"field": "price"}}}}, "ends of the periods"),
+        ({"aggs": {"a": {"date_histogram": {"field": "price", "fixed_interval": "1d"}}}}, "use histogram"),
+        ({"aggs": {"a": {"date_range": {"field": "kind", "ranges": [{"to": "now"}]}}}}, "attributes of dates"),
         ({"suggest": {"a": {"prefix": "te", "completion": {"field": "text"}}}}, "GET /v1/indexes/INDEX/suggest"),
         ({"suggest": {"a": {"text": "te", "term": {"field": "text", "suggest_mode": "always"}}}}, "suggest_mode"),
         ({"suggest": {"a": {"text": "te", "term": {"field": "text"}, "phrase": {"field": "text"}}}}, "one of term"),
