@@ -1358,7 +1358,9 @@ def test_dates_are_counted_by_intervals(
     assert [(each["key_as_string"], each["doc_count"]) for each in found] == [*buckets.items()]
     keyed = of_dates(dated, format="yyyy-MM-dd", keyed=True, **body)
     assert [*keyed.items()] == [(each["key_as_string"], each) for each in found]
-    total = sum(each["doc_count"] for each in of_dates(dated, {"match_all": {}}, **body, min_doc_count=1))
+    total = sum(
+        each["doc_count"] for each in of_dates(dated, {"match_all": {}}, **(body | {"min_doc_count": 1}))
+    )
     assert total == 4
 
 
