@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import re
+import secrets
+import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, final
 
@@ -17,20 +19,28 @@ from termwise.errors import IndexExistsError, ParameterError, TermwiseError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Code, Fix
 from termwise.index import Index
+from termwise.index.folder import writer_lock
 from termwise.index.manifest import NAME as INDEX
 from termwise.search import Relevance, Search, Searcher
 from termwise.search.mixture_folder import NAME as MIXTURE
 from termwise.search.mixture_folder import is_mixture
 from termwise.search.opening import open_searcher
 from termwise.search.relevance import naming
+from termwise.serve.aliases import MOST_ALIASES, Aliases
 from termwise.serve.answers import IndexAnswer, SearchedIndex
-from termwise.serve.errors import TooLargeError, UnknownIndexError, UnreadableIndexError
+from termwise.serve.errors import ForbiddenError, TooLargeError, UnknownIndexError, UnreadableIndexError
 
 NAME = re.compile("[a-z0-9][a-z0-9._-]{0,63}")
 """Names of indexes, as in addresses."""
 
 MOST_INDEXES = 1000
 """Indexes of a service that creates some."""
+
+DELETED = ".deleted-"
+"""Beginning of the names of folders of deleted indexes."""
+
+KEPT_SECONDS = 86_400.0
+"""Time that such a folder stays after its files, so that all processes see it."""
 
 READ_SECONDS = 2.0
 """Time that a search waits for a relevance file that has changed."""
@@ -276,6 +286,7 @@ class ServedIndexes:
         create_in: Path | None = None,
     ) -> None:
         self._indexes: dict[str, ServedIndex] = {}
+        self._aliases = None if create_in is None else Aliases(create_in)
         self._unreadable: dict[str, Signature | None] = {}
         self._interval, self._create_in, self._lock = refresh_interval, create_in, threading.RLock()
         files = _relevance_files(relevance, [named_folder(given)[0] for given in folders])
@@ -297,11 +308,16 @@ class ServedIndexes:
                 facts=[("folder", create_in)],
                 fixes=["make it, writable for the service only"],
             )
+        self._fixed = frozenset(self._indexes)
+        if create_in is not None:
+            _clean_up(create_in)
         for name in self._created():
             with suppress(UnreadableIndexError):
                 self._add(name)
 
     def __iter__(self) -> Iterator[ServedIndex]:
+        for name in [*self._indexes]:
+            self._drop_if_deleted(name)
         for name in self._created():
             if name in self._indexes:
                 continue
@@ -317,16 +333,18 @@ class ServedIndexes:
             return False
 
     def __getitem__(self, name: str) -> ServedIndex:
+        self._drop_if_deleted(name)
         found = self._indexes.get(name)
+        if found is None and self._aliases is not None and name in (aliases := self._aliases.current()):
+            name = aliases[name]
+            self._drop_if_deleted(name)
+            found = self._indexes.get(name)
         if found is None and self._create_in is not None and NAME.fullmatch(name):
             if _is_built(self._folder(name)):
                 self._add(name)
             found = self._indexes.get(name)
         if found is None:
-            raise UnknownIndexError(
-                "the service has no such index",
-                facts=[("index", name), ("known", ", ".join(self._indexes))],
-            )
+            raise _unknown(name, self._indexes)
         return found
 
     def create(self, name: str, build: Callable[[Path], object]) -> ServedIndex:
@@ -361,6 +379,103 @@ class ServedIndexes:
             build(self._folder(name))
             return self._add(name)
 
+    @property
+    def aliases(self) -> Mapping[str, str]:
+        """The index of each further name that requests gave."""
+        return {} if self._aliases is None else self._aliases.current()
+
+    def change_aliases(self, change: Callable[[dict[str, str]], None]) -> None:
+        """Change further names of indexes, all at once; `change` gets them, and changes them or raises an error.
+
+        Raises
+        ------
+        ParameterError
+            If the service has no folder for new indexes, or a name cannot be part of an address.
+        UnknownIndexError
+            If a name is for an index that the service does not have.
+        IndexExistsError
+            If an index has a name.
+        TooLargeError
+            If the names are too many.
+        """
+        if self._aliases is None:
+            raise ParameterError(
+                "this service keeps no aliases",
+                fixes=["start it with a folder for new indexes, or serve a folder under several names"],
+            )
+        with self._aliases.changing() as store:
+            names = dict(self._aliases.current())
+            change(names)
+            for name, index in names.items():
+                if self._aliases.current().get(name) == index:
+                    continue
+                if not NAME.fullmatch(name):
+                    raise ParameterError(
+                        "the name of a served index has small letters, digits, and the signs . _ - inside",
+                        facts=[("name", name[:100])],
+                    )
+                if name in self._indexes or _is_built(self._folder(name)):
+                    raise IndexExistsError("an index has this name already", facts=[("index", name)])
+                if index not in self._indexes and not _is_built(self._folder(index)):
+                    raise _unknown(index, self._indexes)
+            if len(names) > MOST_ALIASES:
+                raise TooLargeError("the service has too many aliases", facts=[("most", MOST_ALIASES)])
+            store(names)
+
+    def delete(self, name: str, wait: float) -> None:
+        """Delete an index that a request created, and its aliases; searches of it that have begun end as usual.
+
+        The folder gets another name first, in one step, and loses its files afterwards. So no process finds a part.
+
+        Parameters
+        ----------
+        name : str
+        wait : float
+            Seconds to wait for changes of the index by this or another process.
+
+        Raises
+        ------
+        ForbiddenError
+            If the index was given when the service was started.
+        UnknownIndexError
+            If the service has no such index.
+        IndexLockedError
+            If another process changes the index or the aliases.
+        """
+        if name in self._fixed:
+            raise ForbiddenError(
+                "this index was given when the service was started, so that no request deletes it",
+                facts=[("index", name)],
+                fixes=["stop to serve it, and remove its folder"],
+            )
+        if self._aliases is None or not NAME.fullmatch(name) or not _is_built(self._folder(name)):
+            raise _unknown(name, self._indexes)
+        folder = self._folder(name)
+        removed = folder.with_name(f"{DELETED}{name}-{secrets.token_hex(8)}")
+        with self._aliases.changing() as store, ExitStack() as locks:
+            for part in (folder, *sorted(each.parent for each in folder.glob(f"*/{INDEX}"))):
+                locks.enter_context(writer_lock(part, wait=wait))
+            with self._lock:
+                try:
+                    folder.rename(removed)
+                except FileNotFoundError:
+                    raise _unknown(name, self._indexes) from None
+                self._indexes.pop(name, None)
+                self._unreadable.pop(name, None)
+            names = self._aliases.current()
+            if name in names.values():
+                store({alias: index for alias, index in names.items() if index != name})
+        _remove_files(removed)
+
+    def _drop_if_deleted(self, name: str) -> None:
+        """Stop to serve an index that another process has deleted."""
+        if name not in self._indexes or name in self._fixed or _is_built(self._folder(name)):
+            return
+        with self._lock:
+            folder = self._folder(name)
+            if not folder.exists() and any(_deleted(folder.parent, name)):
+                self._indexes.pop(name, None)
+
     def _created(self) -> list[str]:
         """Return the names of the indexes in the folder for new ones."""
         if self._create_in is None:
@@ -394,6 +509,39 @@ class ServedIndexes:
                     raise UnreadableIndexError.of(name) from None
                 self._indexes[name] = served
             return self._indexes[name]
+
+
+def _unknown(name: str, known: Iterable[str]) -> UnknownIndexError:
+    return UnknownIndexError(
+        "the service has no such index", facts=[("index", name[:100]), ("known", ", ".join(known))]
+    )
+
+
+def _deleted(folder: Path, name: str = "*") -> Iterator[Path]:
+    """Yield the folders of deleted indexes, of all names or of one."""
+    return (
+        each
+        for each in folder.glob(f"{DELETED}*")
+        if name == "*" or each.name[len(DELETED) :].rpartition("-")[0] == name
+    )
+
+
+def _remove_files(folder: Path) -> None:
+    """Remove what a folder has; the empty folder tells other processes that the index is deleted."""
+    for each in folder.iterdir():
+        if each.is_dir() and not each.is_symlink():
+            shutil.rmtree(each, ignore_errors=True)
+        else:
+            each.unlink(missing_ok=True)
+
+
+def _clean_up(folder: Path) -> None:
+    """Remove what deletions have left: files after a crash, and after a day empty folders."""
+    for each in _deleted(folder):
+        with suppress(OSError):
+            _remove_files(each)
+            if time.time() - each.stat().st_mtime > KEPT_SECONDS:
+                each.rmdir()
 
 
 def _is_built(folder: Path) -> bool:

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from termwise.errors import DeadlineError
+from termwise.errors import DeadlineError, TermwiseError
 from termwise.serve.byte_budget import ByteBudget
 from termwise.serve.changes import Change, ChangeQueue, NewAttributes, Outcome
-from termwise.serve.errors import ForbiddenError, OverloadError, UnreadableIndexError
+from termwise.serve.errors import ForbiddenError, OverloadError, UnknownIndexError, UnreadableIndexError
 from termwise.serve.indexes import ServedIndex, ServedIndexes
 from termwise.serve.keys import Access
 from termwise.serve.pace import Pace
@@ -101,6 +101,12 @@ class Service:
             )
         except TimeoutError:
             raise DeadlineError("the changes were not made in time; they may still be made") from None
+        except TermwiseError:
+            if served.name not in self.indexes:  # it was deleted in the meantime
+                raise UnknownIndexError(
+                    "the service has no such index", facts=[("index", served.name)]
+                ) from None
+            raise
         if refresh and self.settings.refresh_interval:
             await asyncio.sleep(self.settings.refresh_interval)
         return outcomes
@@ -117,6 +123,35 @@ class Service:
             raise ForbiddenError("this service allows no changes")
         async with self._creating:
             await asyncio.to_thread(self.indexes.create, name, build)
+
+    async def change_aliases(self, change: Callable[[dict[str, str]], None]) -> None:
+        """Change further names of indexes; see `ServedIndexes.change_aliases` for the errors.
+
+        Raises
+        ------
+        ForbiddenError
+            If the service allows no changes.
+        """
+        if self.settings.read_only:
+            raise ForbiddenError("this service allows no changes")
+        async with self._creating:
+            await asyncio.to_thread(self.indexes.change_aliases, change)
+
+    async def delete(self, name: str) -> None:
+        """Delete an index that a request created, after its waiting changes; see `ServedIndexes.delete` for the errors.
+
+        Raises
+        ------
+        ForbiddenError
+            If the service allows no changes.
+        """
+        if self.settings.read_only:
+            raise ForbiddenError("this service allows no changes")
+        async with self._creating:
+            await asyncio.to_thread(self.indexes.delete, name, self.settings.write_timeout)
+            queue = self._changes.pop(name, None)
+            if queue is not None:  # what waits is for the folder that is gone, and fails
+                await asyncio.to_thread(queue.close)
 
     def _queue(self, served: ServedIndex) -> ChangeQueue:
         """Return the waiting changes of an index."""

@@ -43,6 +43,7 @@ from termwise.serve.errors import (
 )
 from termwise.serve.indexes import ServedIndex, ServedIndexes
 from termwise.serve.keys import Needed
+from termwise.serve.opensearch.alias_actions import AliasAction, apply_actions, check_new, read_actions
 from termwise.serve.opensearch.analysis import analyze
 from termwise.serve.opensearch.creation import NewIndex
 from termwise.serve.opensearch.documents import by_index, new_id, outcome_answer, put, read_bulk, update
@@ -123,7 +124,7 @@ class _OfIndex(WholeRoute):
         """Match the names of indexes of the service, and every name of an index to be created."""
         match, found = super().matches(scope)
         if match is Match.FULL and (
-            scope["method"] == "PUT" or found["path_params"]["index"] in self._indexes
+            scope["method"] in ("PUT", "DELETE") or found["path_params"]["index"] in self._indexes
         ):
             return match, found
         return Match.NONE, {}
@@ -511,11 +512,55 @@ async def _aliases(service: Service, request: Request) -> Response:
         for path, (first, *others) in names.items()
         if path in wanted
     }
+    for name, index in service.indexes.aliases.items():
+        if index in found and alias in (name, "*", "_all"):
+            found[index].append(name)
     if alias not in ("*", "_all"):
         found = {first: others for first, others in found.items() if others}
         if not found:
             return JsonAnswer({"error": f"alias [{legible(alias)}] missing", "status": 404}, status_code=404)
     return JsonAnswer({first: {"aliases": {name: {} for name in others}} for first, others in found.items()})
+
+
+async def _change_aliases(service: Service, request: Request) -> Response:
+    """Add and remove further names of indexes, all at once."""
+    _check_parameters(request, "timeout", "master_timeout", "cluster_manager_timeout")
+    actions = read_actions(await _body(service, request))
+    await service.change_aliases(partial(apply_actions, actions))
+    return JsonAnswer({"acknowledged": True})
+
+
+async def _put_alias(service: Service, request: Request, *, removes: bool = False) -> Response:
+    """Add a further name of an index, or remove it."""
+    _check_parameters(request, "timeout", "master_timeout", "cluster_manager_timeout")
+    body = {} if removes else await _body(service, request)
+    names = {"index": request.path_params["index"], "alias": request.path_params["alias"]}
+    actions = read_actions({"actions": [{"remove" if removes else "add": {**body, **names}}]})
+    await service.change_aliases(partial(apply_actions, actions))
+    return JsonAnswer({"acknowledged": True})
+
+
+async def _delete_index(service: Service, request: Request) -> Response:
+    """Delete an index that a request created."""
+    _check_parameters(request, "timeout", "master_timeout", "cluster_manager_timeout", "ignore_unavailable")
+    name = request.path_params["index"]
+    if name == "_all" or "*" in name or "," in name:
+        raise UnsupportedError.of(
+            "the deletion of several indexes", name, fix="delete each index by its name"
+        )
+    if name in service.indexes.aliases:
+        index = service.indexes.aliases[name]
+        raise UnsupportedError.of(
+            "the deletion of an index by its alias",
+            name,
+            fix=f"delete the index {index}, or remove the alias",
+        )
+    try:
+        await service.delete(name)
+    except UnknownIndexError:
+        if not flag(request.query_params.get("ignore_unavailable", False), "ignore_unavailable"):
+            raise
+    return JsonAnswer({"acknowledged": True})
 
 
 async def _create_index(service: Service, request: Request) -> Response:
@@ -524,14 +569,24 @@ async def _create_index(service: Service, request: Request) -> Response:
         request, "timeout", "master_timeout", "cluster_manager_timeout", "wait_for_active_shards"
     )
     name = request.path_params["index"]
+    if name in service.indexes.aliases:
+        raise IndexExistsError(
+            "an alias has the name of the index",
+            facts=[("index", name), ("alias of", service.indexes.aliases[name])],
+            fixes=["remove the alias first, or choose another name"],
+        )
     if name in service.indexes:
         raise IndexExistsError("the index exists already", facts=[("index", name)])
     if service.settings.create_in is None:
         fix = "build it and serve it, or start the service with a folder for new indexes"
         raise UnsupportedError.of("the creation of the index", name, fix=fix)
     new = NewIndex.of(await _body(service, request))
+    actions = [AliasAction("add", (name,), (alias,)) for alias in new.aliases]
+    check_new(actions, service.indexes.aliases)
     try:
         await service.create(name, new.build)
+        if actions:
+            await service.change_aliases(partial(apply_actions, actions))
     except errors.IndexExistsError:
         raise IndexExistsError("the index exists already", facts=[("index", name)]) from None
     return JsonAnswer({"acknowledged": True, "shards_acknowledged": True, "index": name})
@@ -646,8 +701,18 @@ _TABLE: tuple[tuple[str, str, str, Needed, Handler], ...] = (
         "search",
         _aliases,
     ),
+    ("change_aliases", "POST", "/_aliases", "write", _change_aliases),
+    ("put_alias", "PUT POST", "/{index}/_alias/{alias} /{index}/_aliases/{alias}", "write", _put_alias),
+    (
+        "remove_alias",
+        "DELETE",
+        "/{index}/_alias/{alias} /{index}/_aliases/{alias}",
+        "write",
+        partial(_put_alias, removes=True),
+    ),
     ("cat_indices", "GET", "/_cat/indices /_cat/indices/{index}", "search", _cat_indices),
     ("describe", "GET", "/{index}", "search", partial(_mapping, aliases={}, settings={})),
+    ("delete_index", "DELETE", "/{index}", "write", _delete_index),
     ("create_index", "PUT", "/{index}", "write", _create_index),
     (
         "unsupported",
