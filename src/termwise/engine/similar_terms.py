@@ -41,6 +41,7 @@ from termwise.engine.added_terms import AddedTerm, AddedTerms, Span
 from termwise.engine.codes import has_digits
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage
+from termwise.engine.term_spread import term_spreads
 from termwise.engine.word_breaks import WordBreak, WordBreaks, documents_with_term, documents_with_word
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
@@ -82,7 +83,10 @@ CHARACTERS = 20_000
 """Length of the beginning of a text in which they are looked for; three such texts are enough."""
 
 MOST_COMPLETIONS = 50
-"""Largest number of terms that are tried as completions of the last word, the most frequent ones first."""
+"""Largest number of terms that are tried as completions of the last word, those that separate documents best first."""
+
+MOST_COMPARED = 200
+"""Largest number of terms whose spread is compared for completions, the most frequent ones."""
 
 FEW_DOCUMENTS = 200
 """If at most so many documents contain the words before the last one, completions are looked for in their terms."""
@@ -107,6 +111,8 @@ class SimilarTerm:
         Number of edits between the given word and the nearest word of the term; 0 for a term that begins with the word.
     documents : int
         Number of documents, or of chunks of documents, with a weight for the term.
+    spread : float
+        How well it separates the documents, of completions; see `termwise.engine.term_spread`.
     """
 
     term: str
@@ -114,6 +120,7 @@ class SimilarTerm:
     word: str
     distance: int
     documents: int
+    spread: float = 0.0
 
 
 def most_edits(word: str) -> int:
@@ -453,11 +460,12 @@ class SimilarTerms:
         return self._most_frequent(numbers[numbers != self.vocabulary.number(without)], 0, most)
 
     def completing(self, text: str, is_known: Callable[[str], bool]) -> tuple[int, Iterator[SimilarTerm]]:
-        """Return where the last word of a text begins, and the most frequent terms that may complete it.
+        """Return where the last word of a text begins, and the terms that may complete it.
 
         These are the terms that begin with the word, the term of the word itself, and terms that the word begins with:
         they can be stems of longer words. Of them, only those are returned that a document has together with all words
-        before the last one, and with all parts of the last one if it ends with one of `JOINTS`.
+        before the last one, and with all parts of the last one if it ends with one of `JOINTS`. Those that separate the
+        documents best come first, see `term_spreads`.
 
         Parameters
         ----------
@@ -482,11 +490,11 @@ class SimilarTerms:
         numbers = np.union1d(self.vocabulary.starting_with(word), others[others >= 0])
         before = self._with_words_of(text if is_open else text[:start], is_known)
         if before is None:
-            return start, iter(self._most_frequent(numbers, 0, MOST_COMPLETIONS))
+            return start, iter(self._most_separating(numbers))
         ordinals = np.flatnonzero(before)
         if len(ordinals) <= FEW_DOCUMENTS:
             numbers = np.intersect1d(numbers, self.index.impacts(ordinals).terms)
-        terms = self._most_frequent(numbers, 0, MOST_COMPLETIONS)
+        terms = self._most_separating(numbers)
         return start, (
             term for term in terms if (before & documents_with_term(self.index, term.number)).any()
         )
@@ -605,6 +613,13 @@ class SimilarTerms:
         ]
         # Equal frequencies are in the order of the terms, which does not depend on the history of the index.
         return sorted(terms, key=lambda term: (-term.documents, term.term))[:n]
+
+    def _most_separating(self, numbers: npt.NDArray[np.int64]) -> list[SimilarTerm]:
+        """Return the terms that separate the documents best, of the most frequent ones."""
+        terms = sorted(self._most_frequent(numbers, 0, MOST_COMPARED), key=lambda term: term.number)
+        spreads = term_spreads(self.index, np.array([term.number for term in terms], dtype=np.int64))
+        found = [replace(term, spread=spread) for term, spread in zip(terms, spreads.tolist(), strict=True)]
+        return sorted(found, key=lambda term: (-term.spread, term.term))[:MOST_COMPLETIONS]
 
     @cached_property
     def _characters(self) -> _CharacterSets:

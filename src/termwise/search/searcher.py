@@ -624,7 +624,8 @@ class Searcher:
         Returns
         -------
         list of Completion
-            At most `n`, those in the most documents first; the last word itself is one if documents have it. A document
+            At most `n`, those that separate the documents best first, see `termwise.engine.term_spread`: words of
+            titles come before words of most texts. The last word itself is one if documents have it. A document
             has each together with all earlier words; words that no document has do not matter. Empty if the text does
             not end with a word, or with a hyphen or slash after one, or if the terms of the index are pieces of words.
             Words are written as in stored texts; without texts, terms are returned, such as stems. Short parts of codes

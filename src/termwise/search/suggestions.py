@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 
 from termwise.engine.added_terms import AddedTerms
 from termwise.engine.codes import has_digits
@@ -98,15 +98,18 @@ class Completion:
         Its last word: the most frequent form of a term in the documents with its largest weights.
     documents : int
         Number of documents, or of chunks of documents, with the term of this word.
+    spread : float
+        How well this term separates the documents, see `termwise.engine.term_spread`.
     """
 
     text: str
     word: str
     documents: int
+    spread: float = field(default=0.0, compare=False, repr=False)
 
 
 def completions(similar: AnySimilarTerms, text: str, n: int) -> list[Completion]:
-    """Return the most frequent words that begin with the last word of a text; see `Searcher.complete`."""
+    """Return words that begin with the last word of a text; see `Searcher.complete`."""
 
     def is_known(word: str) -> bool:
         return any(each.has(word) for each in similar.languages)
@@ -115,7 +118,7 @@ def completions(similar: AnySimilarTerms, text: str, n: int) -> list[Completion]
     if len(similar.languages) == 1:
         return found
     of_words: dict[str, Completion] = {}
-    for each in sorted(found, key=lambda each: -each.documents):
+    for each in sorted(found, key=lambda each: -each.spread):
         of_words.setdefault(each.text, each)
     return list(of_words.values())[:n]
 
@@ -145,12 +148,16 @@ def _completed(
 ) -> list[Completion]:
     """Return the first `n` completions by terms; with `exact`, only those with the hyphens and slashes of the text."""
     found: dict[str, Completion] = {}
+    parts: dict[str, int] = {}  # of longer words, with the number of their documents
     for term in terms:
+        if parts.get(term.term) == term.documents:
+            continue
         if (word := _completing_form(similar, term, text[start:], exact)) is not None:
             for part in set(similar.analyzer.tokens(word)[1:]):
+                parts[part] = term.documents
                 if part in found and found[part].documents == term.documents:
                     del found[part]  # all documents have it in this longer word
-            found[term.term] = Completion(text[:start] + word, word, term.documents)
+            found[term.term] = Completion(text[:start] + word, word, term.documents, term.spread)
             if len(found) == n:
                 break
     return list(found.values())

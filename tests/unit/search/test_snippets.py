@@ -182,23 +182,21 @@ def test_completions_are_words_of_the_texts(folder):
     assert searcher.complete("a li") == [Completion("a lists", "lists", 2)]
     assert searcher.complete("merg") == [Completion("merge", "merge", 1)]
     assert [each.word for each in searcher.complete("mergi")] == ["merging"]
-    assert [each.word for each in searcher.complete("pa")] == ["pass", "paths", "pathlib"]
-    assert [each.word for each in searcher.complete("pa", n=1)] == ["pass"]
+    assert [each.word for each in searcher.complete("pa")] == ["paths", "pathlib", "pass"]
+    assert [each.word for each in searcher.complete("pa", n=1)] == ["paths"]
     for text in ("", "list ", "the", "zebra", "li!"):
         assert searcher.complete(text) == []
 
 
 def test_completions_without_texts_are_terms_and_follow_changes(tmp_path):
     searcher = build_index(DOCUMENTS, tmp_path / "i", analyzer="standard")
-    assert [(each.word, each.documents) for each in searcher.complete("L")] == [("list", 1), ("lists", 2)][
-        ::-1
-    ]
+    assert [(each.word, each.documents) for each in searcher.complete("L")] == [("list", 1), ("lists", 2)]
     with termwise.open_writer(tmp_path / "i") as writer:
         writer.add([Document("new", "liquid lists")])
         writer.delete(["list"])
-    assert [(each.word, each.documents) for each in searcher.refresh().complete("li")] == [
-        ("lists", 2),
+    assert sorted((each.word, each.documents) for each in searcher.refresh().complete("li")) == [
         ("liquid", 1),
+        ("lists", 2),
     ]
 
 
