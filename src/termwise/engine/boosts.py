@@ -51,8 +51,11 @@ MOST_WEIGHT = 1e6
 MOST_VALUES = 1000
 """Largest number of values of a boost."""
 
-MOST_WORDS, LONGEST_WORDS = 100, 1000
-"""Largest number of words and phrases of a boost, and of the characters of each."""
+MOST_WORDS, LONGEST_WORDS = 20, 1000
+"""Largest number of words and phrases of all boosts of a search, and of the characters of each.
+
+What is known about each takes a byte for each document.
+"""
 
 CALL = 1600
 """Number of documents whose boosts take as long as what each computation takes besides."""

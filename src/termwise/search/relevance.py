@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, final
 
 from termwise.display.safe_text import shown
-from termwise.engine.boosts import Boost
+from termwise.engine.boosts import MOST_WORDS, Boost
 from termwise.engine.synonyms import TWO_WAY, Synonyms
 from termwise.errors import MalformedRecordError, ParameterError, UnknownNameError
 from termwise.fast_dataclass import dataclass
@@ -83,6 +83,13 @@ class Relevance:
             "boosts", self.boosts, holds and len(self.boosts) <= MOST_BOOSTS, f"at most {MOST_BOOSTS} Boost"
         )
         object.__setattr__(self, "boosts", tuple(self.boosts))
+        words = sum(len(boost.contains or ()) for boost in self.boosts)
+        if words > MOST_WORDS:
+            raise ParameterError(
+                "the boosts have too many words and phrases",
+                facts=[("given", words), ("most", MOST_WORDS)],
+                fixes=["leave out some elements of contains"],
+            )
         check("synonyms", self.synonyms, isinstance(self.synonyms, Synonyms), "Synonyms")
         holds = isinstance(self.rules, list | tuple) and all(
             isinstance(each, QueryRule) for each in self.rules

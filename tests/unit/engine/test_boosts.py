@@ -57,11 +57,14 @@ def test_a_boost_is_for_texts_that_contain_all_words_and_phrases(shop: Searcher)
     assert scores("pot", "tea") == [0] * 5
     with pytest.raises(ParameterError, match="_text together"):
         Boost("sold", 1.0, contains=["tea"])
-    for wrong in ([], [""], "tea", [1], ["a" * 1001], ["a"] * 101):
+    for wrong in ([], [""], "tea", [1], ["a" * 1001], ["a"] * 21):
         with pytest.raises(ParameterError, match="contains"):
             Boost("_text", 1.0, contains=wrong)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError):
         shop.search(Search("tea", relevance=Relevance((Boost("_text", 1.0, saturation=1),))))
+    many = [Boost("_text", 1.0, contains=[f"a{n}"]) for n in range(21)]
+    with pytest.raises(ParameterError, match="too many words and phrases"):
+        Relevance(tuple(many))
 
 
 def test_shapes_by_hand(shop: Searcher) -> None:

@@ -22,7 +22,6 @@ from termwise.fast_dataclass import dataclass
 from termwise.filters import Equals, Filter, Not, Or, as_filter, filter_to_json
 from termwise.filters.evaluation import MOST_CONDITIONS, conditions_in
 from termwise.search import Relevance, Search, Searcher
-from termwise.search.relevance import MOST_BOOSTS
 from termwise.serve.errors import ServiceError, invalid_request
 from termwise.serve.indexes import OpenIndex
 from termwise.serve.opensearch.conditions import CONDITIONS, condition, joined
@@ -441,10 +440,10 @@ class _Reading:
         each_word = [
             replace(words, text=word, phrase=True) for words in self.optional for word in self.needed(words)
         ]
-        if len(each_word) > MOST_BOOSTS:
+        if len(each_word) > MOST_WORDS:
             raise ServiceError(
                 "the clauses in should have too many words",
-                facts=[("given", len(each_word)), ("most", MOST_BOOSTS)],
+                facts=[("given", len(each_word)), ("most", MOST_WORDS)],
             )
         self.optional = []
         for words in each_word:

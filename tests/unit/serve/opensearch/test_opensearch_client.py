@@ -362,3 +362,67 @@ def test_a_key_for_searches_allows_no_changes(port: int, keys: tuple[Path, str, 
         reader.delete(index="shop", id="pot")
     with pytest.raises(opensearchpy.AuthenticationException):
         _client(port, "tw_none").count(index="shop")
+
+
+@pytest.mark.filterwarnings("ignore::opensearchpy.exceptions.OpenSearchWarning")
+def test_a_client_looks_after_its_indexes(tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    folder.mkdir()
+    termwise.build_index(TEAS, tmp_path / "shop.tw", store_text=True)
+    with running(tmp_path / "shop.tw", "--create-in", folder) as service:
+        client = opensearchpy.OpenSearch(hosts=[{"host": "localhost", "port": service.port}], max_retries=0)
+        body = {
+            "settings": {"analysis": {"analyzer": {"default": {"type": "german"}}}},
+            "mappings": {
+                "properties": {
+                    "name": {"type": "text"},
+                    "sku": {"type": "keyword"},
+                    "added": {"type": "date"},
+                }
+            },
+        }
+        for name in ("lamps-1", "lamps-2"):
+            client.indices.create(index=name, body=body)
+            client.index(
+                index=name,
+                id=name,
+                body={"name": "rote Lampen", "sku": "AB-1200", "added": "2024-03-05"},
+                refresh=True,
+            )
+        client.indices.put_alias(index="lamps-1", name="lamps")
+        should = [
+            {"multi_match": {"query": "AB-1200", "fields": ["name"]}},
+            {"term": {"sku": {"value": "AB-1200", "boost": 100}}},
+        ]
+        months = {"date_histogram": {"field": "added", "calendar_interval": "month", "format": "yyyy-MM"}}
+        search: dict[str, Any] = {
+            "query": {"bool": {"should": should}},
+            "aggs": {"months": {**months, "aggs": {"first": {"top_hits": {"size": 1, "_source": ["sku"]}}}}},
+            "min_score": 1,
+            "fields": ["sku"],
+        }
+        answer = client.search(index="lamps", body=search)
+        assert (_ids(answer), answer["hits"]["hits"][0]["fields"]) == (["lamps-1"], {"sku": ["AB-1200"]})
+        (bucket,) = answer["aggregations"]["months"]["buckets"]
+        assert (bucket["key_as_string"], bucket["doc_count"]) == ("2024-03", 1)
+        assert bucket["first"]["hits"]["hits"][0]["_source"] == {"sku": "AB-1200"}
+        client.indices.update_aliases(
+            body={
+                "actions": [
+                    {"add": {"index": "lamps-2", "alias": "lamps"}},
+                    {"remove": {"index": "lamps-1", "alias": "lamps"}},
+                ]
+            }
+        )
+        assert client.indices.get_alias(name="lamps") == {"lamps-2": {"aliases": {"lamps": {}}}}
+        assert client.indices.exists_alias(name="lamps")
+        client.indices.delete(index="lamps-1")
+        assert _ids(client.search(index="lamps", body={"query": {"match": {"name": "Lampe"}}})) == ["lamps-2"]
+        assert not client.indices.exists(index="lamps-1")
+        with pytest.raises(opensearchpy.NotFoundError):
+            client.indices.delete(index="lamps-1")
+        client.indices.delete(index="lamps-1", ignore_unavailable=True)
+        with pytest.raises(opensearchpy.AuthorizationException):
+            client.indices.delete(index="shop")
+        client.indices.delete_alias(index="lamps-2", name="lamps")
+        assert not client.indices.exists_alias(name="lamps")

@@ -1628,6 +1628,8 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"query": {"bool": {"must": [{"match": {"text": {"query": "green tea", "operator": "and"}}},
                                       {"bool": {"should": [{"match": {"text": "pot"}}, {"term": {"price": 9}}]}}]}}},
          "one such should"),
+        ({"query": {"bool": {"must": {"match": {"text": "green tea"}},
+                             "should": {"match": {"text": " ".join(f"a{n}" for n in range(21))}}}}}, "too many words"),
         ({"query": {"bool": {"must": {"match": {"text": "tea"}}, "should": {"match_bool_prefix": {"text": {
             "query": "green te", "minimum_should_match": 2}}}}}}, "match_phrase"),
         ({"query": {"bool": {"must_not": {"query_string": {"query": "tea kind:green"}}}}}, "in must_not, optional"),
