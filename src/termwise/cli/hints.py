@@ -38,8 +38,8 @@ _OPTIONS = {
         "activation after alpha analyzer approximate at attributes base candidates centred chunk collapse "
         "collapse_size collection confidence data delta device documents encoding expansion_terms "
         "facets fail_if feedback fields floors_from folds fuzzy idf index judged kind lang level measure memory "
-        "method missing model normalise only_words out overwrite port precision prefix qrels queries "
-        "resamples resume role run scorer separator settings since statistics store_text table teacher "
+        "method min_score missing model normalise only_words or_filter out overwrite port precision prefix qrels "
+        "queries resamples resume role run scorer separator settings since statistics store_text table teacher "
         "threads validation weights"
     ).split()
 } | {
