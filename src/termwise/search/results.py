@@ -338,7 +338,7 @@ class Results:
         others = self._other_results(self._exclude)
         if ordinals is None or others is None:
             return others if ordinals is None else ordinals
-        return np.union1d(ordinals, others)
+        return self._united(ordinals, others)
 
     def _boosted(self, exclude: frozenset[str], boosts: IndexBoosts) -> BoostedMatches:
         from termwise.search.boosted_matches import BoostedMatches
@@ -604,8 +604,14 @@ class Results:
             return self._scored_enough(self._listed(self._exclude))
         pinned, others = self._pinned(), self._other_results(self._exclude)
         matches = self._all_matches.ordinals()
-        found = self._scored_enough(matches if others is None else np.union1d(matches, others))
-        return found if pinned is None else np.union1d(found, pinned)
+        found = self._scored_enough(matches if others is None else self._united(matches, others))
+        return found if pinned is None else self._united(found, pinned)
+
+    def _united(self, ordinals: Ordinals, others: Ordinals) -> Ordinals:
+        """Return positions that are among some or others, ascending; faster than ``np.union1d`` if they are many."""
+        mask = np.zeros(len(self._backend.index), dtype=np.bool_)
+        mask[ordinals] = mask[others] = True
+        return np.flatnonzero(mask)
 
     def _scored_enough(self, ordinals: Ordinals) -> Ordinals:
         """Return the positions of those of some matches that have at least `Search.min_score`."""
