@@ -13,28 +13,32 @@ from termwise.index import Index
 from termwise.search.part_weights import FEW, LETTERS, MOST_WORDS, RARE, has_codes_only
 from termwise.search.suggestions import AnySimilarTerms, is_code
 
+ARTICLE_NUMBER = 8
+"""Least number of digits of an article number that has nothing but digits, as EAN-8 has."""
+
 MOST_PIECES = 4
 """Largest number of pieces with blanks between them that are read as a code."""
 
 _UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
 _UMLAUT, _WORD = re.compile("[äöüÄÖÜ]"), re.compile(r"[^\W\d_]+")
-_PIECE = re.compile(r"(?<!\S)[^\W_]+(?=\s|$|[,;:!?])")
+_SEPARATOR = re.compile("[-/.]")
+_PIECE = re.compile(r"(?<!\S)[^\W_]+(?:[-/.][^\W_]+)*(?=\s|$|[,;:!?])")
 
 
 def with_whole_codes(text: str, similar: AnySimilarTerms) -> str:
     """Return a query with hyphens in place of the blanks in codes, such as ``AB 1200 X`` of ``AB-1200/X``.
 
-    Words with single blanks between them are a code if they together have the form of one, no four letters in a row,
-    and are a word of the index as rare as an identifier.
+    Words with single blanks between them are a code if they together have the form of one, no four letters in a row, or
+    at least `ARTICLE_NUMBER` digits, and are a word of the index as rare as an identifier.
 
     Examples
     --------
     >>> import tempfile, termwise
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     filters = termwise.build_index({"1": "Filter AB-1200/X", "2": "Plate AB, 1200 mm"}, folder + "/i")
-    ...     similar = filters.backend.similar_terms
-    ...     [with_whole_codes(text, similar) for text in ("AB 1200 X pump", "AB 1200 mm", "filter AB 1200")]
-    ['AB-1200-X pump', 'AB 1200 mm', 'filter AB 1200']
+    ...     texts = [{"id": 1, "text": "Filter AB-1200/X"}, {"id": 2, "text": "Plate AB, 1200 mm"}]
+    ...     similar = termwise.build_index(texts, folder + "/i").backend.similar_terms
+    ...     [with_whole_codes(text, similar) for text in ("AB 1200/X pump", "AB 1200 mm", "filter AB 1200")]
+    ['AB-1200/X pump', 'AB 1200 mm', 'filter AB 1200']
     """
     if not has_digits(text) or len(text.split()) > MOST_WORDS:
         return text
@@ -44,7 +48,7 @@ def with_whole_codes(text: str, similar: AnySimilarTerms) -> str:
         for count in range(min(MOST_PIECES, len(pieces) - place), 1, -1):
             start, end = pieces[place].start(), pieces[place + count - 1].end()
             code = text[start:end].replace(" ", "-")
-            if "".join(text[start:end].split(" ")).isalnum() and _is_known(code, similar):
+            if _SEPARATOR.sub("", code).isalnum() and _is_known(code, similar):
                 text = text[:start] + code + text[end:]
                 place += count - 1
                 break
@@ -61,8 +65,9 @@ def with_known_umlauts(text: str, similar: AnySimilarTerms) -> str:
     --------
     >>> import tempfile, termwise
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     lamps = termwise.build_index({"1": "Kaerner lamp", "2": "Möbel"}, folder + "/i")
-    ...     [with_known_umlauts(text, lamps.backend.similar_terms) for text in ("Kärner lamp", "möbel", "Kärnten")]
+    ...     texts = [{"id": 1, "text": "Kaerner lamp"}, {"id": 2, "text": "Möbel"}]
+    ...     similar = termwise.build_index(texts, folder + "/i").backend.similar_terms
+    ...     [with_known_umlauts(text, similar) for text in ("Kärner lamp", "möbel", "Kärnten")]
     ['Kaerner lamp', 'möbel', 'Kärnten']
     """
 
@@ -124,12 +129,15 @@ def _is_short(part: str) -> bool:
 
 def _is_known(code: str, similar: AnySimilarTerms) -> bool:
     """Return whether an index has a code as a whole."""
-    if not is_code(code.replace("-", "")) or LETTERS.search(code):
+    joined = _SEPARATOR.sub("", code)
+    if LETTERS.search(code) or not (
+        is_code(joined) or (joined.isdecimal() and len(joined) >= ARTICLE_NUMBER)
+    ):
         return False
     most = max(FEW, len(similar.index) // RARE)
     return any(
         0 < each.documents(token) <= most
         for each in similar.languages
         for token in each.analyzer.tokens(code)[:1]
-        if each.analyzer.tokens(code.replace("-", ""))[:1] == [token]
+        if each.analyzer.tokens(joined)[:1] == [token]
     )

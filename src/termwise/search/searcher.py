@@ -638,7 +638,7 @@ class Searcher:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     searcher = termwise.build_index(lists, folder, store_text=True)
         ...     [completion.text for completion in searcher.complete("list so")]
-        ['list sorting', 'list sorter']
+        ['list sorter', 'list sorting']
         """
         check("text", text, isinstance(text, str), "the beginning of a query")
         check_count("n", n)

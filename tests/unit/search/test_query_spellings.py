@@ -38,7 +38,10 @@ def test_pieces_of_a_code_are_joined_if_the_index_has_it(searcher: Searcher) -> 
         "RTX 4090": "RTX-4090",
         "AB 1400 X": "AB 1400 X",  # of no document
         "AB  1200 X": "AB  1200 X",  # two blanks
-        "AB-1200 X": "AB-1200 X",
+        "AB-1200 X": "AB-1200-X",
+        "AB 1200/X": "AB-1200/X",
+        "EAN 4006381 333931": "EAN 4006381-333931",
+        "EAN 4006381 333932": "EAN 4006381 333932",
         "Camera 16": "Camera 16",
     }
     assert {text: with_whole_codes(text, similar) for text in read} == read
