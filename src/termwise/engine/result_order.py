@@ -116,7 +116,7 @@ class ResultOrder:
         """Return the first `k` results of a search; `best` finds the best documents by score.
 
         `names` are the identifiers of documents by position, if they are known; those of the index are read otherwise.
-        `by_words` tells which documents are sorted; the others follow in the order of their scores. By default all are.
+        `by_words` tells which documents are results of a sorted search; by default all are.
         """
         first = self._sorted(index, best, by_words) if self.keys else best
         if pinned is not None:
@@ -134,12 +134,12 @@ class ResultOrder:
         if self.after is not None:
             later = self._later(index, ordinals, scores)
             ordinals, scores = ordinals[later], scores[later]
-        sorted_ones = np.ones(len(ordinals), dtype=np.bool_) if by_words is None else by_words(ordinals)
-        matching, others = np.flatnonzero(sorted_ones), np.flatnonzero(~sorted_ones)
+        if by_words is not None:
+            matching = by_words(ordinals)
+            ordinals, scores = ordinals[matching], scores[matching]
 
         def first(k: int) -> RankedOrdinals:
-            places = matching[self._first_places(index, ordinals[matching], scores[matching], k)]
-            places = np.concatenate([places, others[: k - len(places)]])
+            places = self._first_places(index, ordinals, scores, k)
             return ordinals[places], scores[places]
 
         return first

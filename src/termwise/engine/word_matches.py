@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +54,7 @@ NAMED = {"any": "1", "most": "75%", "all": "100%"}
 """Numbers of the words of a query that a document contains, by name."""
 
 MOST_CONDITIONS = 10
-"""Conditions of a number of words, such as ``3<75%``."""
+"""Conditions of a number of words, such as ``3<75%``; also the most numbers of which the first counts, ``all, any``."""
 
 _NUMBER, _LIMIT = re.compile("(-?)([0-9]{1,9})(%?)"), re.compile("[0-9]{1,9}")
 
@@ -66,7 +66,12 @@ def is_number_of_words(match: str) -> bool:
     --------
     >>> [is_number_of_words(each) for each in ("most", "2", "-25%", "2<75% 5<-2", "half", "0", "120%")]
     [True, True, True, True, False, False, False]
+    >>> [is_number_of_words(each) for each in ("all, any", "all,", "2<75%, 1")]
+    [True, False, True]
     """
+    if "," in match:
+        levels = levels_of(match)
+        return len(levels) <= MOST_CONDITIONS and all(map(is_number_of_words, levels))
     if match in NAMED:
         return True
     parts = match.split()
@@ -78,6 +83,11 @@ def is_number_of_words(match: str) -> bool:
         if int(found[2]) < 1 or (found[3] and int(found[2]) > 100):
             return False
     return 1 <= len(parts) <= MOST_CONDITIONS
+
+
+def levels_of(match: str) -> list[str]:
+    """Return the numbers of words of which the first counts that a document contains, as in ``all, any``."""
+    return [level.strip() for level in match.split(",")]
 
 
 def words_needed(match: str, words: int) -> int:
@@ -180,8 +190,9 @@ def word_matches(
     text : str
         Its text.
     match : str or None
-        Number of the words, see `words_needed`. None for all words, or if no allowed document contains all, for any, or
-        if none contains one, for a part of a compound without digits, such as *Regen* of *Regenschirm*.
+        Number of the words, see `words_needed`; of several with commas, the first that an allowed document contains.
+        None for all words, or if no allowed document contains all, for any, or if none contains one, for a part of a
+        compound without digits, such as *Regen* of *Regenschirm*.
     left_out, allowed
         See `first_stage`.
     texts : Index, optional
@@ -195,7 +206,8 @@ def word_matches(
         return WordMatches(level, reduce(np.logical_or, masks), left_out, allowed)
 
     if match is not None:
-        return matches(match)
+        *first, last = levels_of(match)
+        return next(filter(partial(_has_one, index), map(matches, first)), None) or matches(last)
     of_all, parts = matches("all"), _terms_of_parts(words)
     has_one = max(number for _, number in counts) == 1
     if (has_one and not len(parts)) or _has_one(index, of_all):

@@ -22,6 +22,21 @@ NO_TEXT = "no text"
 """Term of the contribution of a document that has no vector; its origin is ``empty``."""
 
 
+def with_lead(explanation: Explanation, lead: float) -> Explanation:
+    """Add what a mixture adds to the score of a document that matches by words, so that it is before other ones."""
+    contribution = Contribution(
+        term="words",
+        origin="boost",
+        query_weight=lead,
+        weight=1.0,
+        score=lead,
+        value="matches",
+        shape="before matches by meaning only",
+    )
+    contributions = (*explanation.contributions, contribution)
+    return replace(explanation, score=explanation.score + lead, contributions=contributions)
+
+
 def mixed_explanation(
     of_parts: Sequence[tuple[str, float, float, float]],
     explanations: Sequence[Explanation],

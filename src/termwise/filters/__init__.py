@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Or,
         StartsWith,
         StartsWithIgnoringCase,
+        required_values,
         without_field,
     )
     from termwise.filters.facets import Range, ValueCount, facet_counts, range_counts
@@ -42,7 +43,7 @@ else:
             "evaluation": "as_filter rows_allowed",
             "expressions": "And Between Contains ContainsIgnoringCase Equals EqualsIgnoringCase Exists Filter Greater "
             "GreaterOrEqual In Less LessOrEqual Matches MatchesIgnoringCase Not NotEquals NotIn Or "
-            "StartsWith StartsWithIgnoringCase without_field",
+            "StartsWith StartsWithIgnoringCase required_values without_field",
             "facets": "Range ValueCount facet_counts range_counts",
             "json_form": "filter_from_json filter_to_json",
             "parser": "parse_filter",
@@ -83,6 +84,7 @@ __all__ = [
     "filter_to_json",
     "parse_filter",
     "range_counts",
+    "required_values",
     "rows_allowed",
     "value_statistics",
     "without_field",

@@ -360,6 +360,25 @@ class Not(Filter):
         return f"not ({self.filter})" if isinstance(self.filter, And | Or) else f"not {self.filter}"
 
 
+def required_values(filter: Filter, field: str) -> tuple[Value, ...]:
+    """Return values of a field of which all documents that a filter matches have one; empty if it requires none.
+
+    Examples
+    --------
+    >>> from termwise.filters import Equals, In, Less
+    >>> required_values(Less("price", 20) & In("lang", ["de", "de-AT"]), "lang")
+    ('de', 'de-AT')
+    >>> required_values(Less("price", 20) | Equals("lang", "de"), "lang")
+    ()
+    """
+    for each in _conjuncts(filter):
+        if type(each) is Equals and each.field == field:
+            return (each.value,)
+        if type(each) is In and each.field == field:
+            return tuple(each.values)
+    return ()
+
+
 def without_field(filter: Filter, field: str) -> Filter | None:
     """Return a filter without the conditions on one field that are combined by `And` with the others; None if no other.
 

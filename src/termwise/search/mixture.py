@@ -91,6 +91,12 @@ if TYPE_CHECKING:
 
 _NOTHING = (np.empty(0, dtype=np.int64), np.empty(0))
 
+SHORT_QUERY = 4
+"""Number of typed words up to which documents with all words of a query come before all others."""
+
+GAP = 0.1
+"""Difference of scores between documents with all words of a query and those that match by meaning only."""
+
 BATCH = 1 << 14
 """Documents per batch when identifiers are compared."""
 
@@ -548,6 +554,7 @@ class MixtureMatches:
     meaning: QueryVector | None
     _words: list[tuple[WordMatches, Ordinals]] = field(default_factory=list)  # once they are known
     _kept: list[npt.NDArray[np.bool_]] = field(default_factory=list)  # likewise
+    _lead: list[float] = field(default_factory=list)  # likewise
 
     def _matches_by_words(self) -> tuple[WordMatches, Ordinals] | None:
         """Return the documents that match by words, and their positions; None if all parts have vectors."""
@@ -644,8 +651,8 @@ class MixtureMatches:
         """Return the candidates that can be results, in the order of the index, and their scores."""
         if not self._kept:
             self._kept.append(self._can_be_results())
-        kept = self._kept[0]
-        return (self.candidates, self.totals) if kept.all() else (self.candidates[kept], self.totals[kept])
+        kept, totals = self._kept[0], self._with_lead(self.candidates, self.totals)
+        return (self.candidates, totals) if kept.all() else (self.candidates[kept], totals[kept])
 
     def _can_be_results(self) -> npt.NDArray[np.bool_]:
         if self.search.only_words:
@@ -681,9 +688,39 @@ class MixtureMatches:
         more = _first(others, np.minimum(self.scores(others)[0], most), k - len(candidates))
         return np.concatenate([ordinals, more[0]]), np.concatenate([totals, more[1]])
 
+    @property
+    def words_first(self) -> bool:
+        """Whether the candidates that match by words come before those that match by meaning only.
+
+        They do if the search says how many words of the query a document contains; and for a short query, if documents
+        contain all of its words (experiments/results/words_first.md has the choice of the length).
+        """
+        if self.search.match is not None or self.mixture.meaning_part is None:
+            return self.search.match is not None
+        return len(self.query.text.split()) <= SHORT_QUERY and self.level == "all"
+
+    @property
+    def lead(self) -> float:
+        """What is added to the scores of documents that match by words, because of `words_first`.
+
+        It is the least number with which their scores are `GAP` above those of the candidates that match by meaning
+        only, or 0 if they are without it.
+        """
+        if not self._lead:
+            by_words = self.by_words(self.candidates) if self.words_first else np.ones(1, dtype=np.bool_)
+            lead = 0.0
+            if by_words.any() and not by_words.all():
+                lead = max(0.0, float(self.totals[~by_words].max() - self.totals[by_words].min()) + GAP)
+            self._lead.append(lead)
+        return self._lead[0]
+
+    def _with_lead(self, ordinals: Ordinals, scores: Floats) -> Floats:
+        return scores + np.where(self.by_words(ordinals), self.lead, 0.0) if self.lead else scores
+
     def scores(self, ordinals: Ordinals) -> Scored:
         """Return the scores of any documents, on the scale of the candidates."""
-        return self._total(self.part_scores(ordinals)), np.ones(len(ordinals), dtype=np.bool_)
+        scores = self._with_lead(ordinals, self._total(self.part_scores(ordinals)))
+        return scores, np.ones(len(ordinals), dtype=np.bool_)
 
     def part_scores(self, ordinals: Ordinals) -> list[Floats]:
         """Return the scores of any documents in each part."""
@@ -706,7 +743,7 @@ class MixtureMatches:
     def explain(self, doc_ids: Sequence[str], ordinals: Ordinals, centred: bool) -> list[Explanation]:
         """Explain the score of each document as a sum over the terms of all parts; see `Results.explain`."""
         from termwise.explain.explainer import explain
-        from termwise.explain.mixture import mixed_explanation
+        from termwise.explain.mixture import mixed_explanation, with_lead
 
         mixture = self.mixture
         by_part = [
@@ -748,7 +785,13 @@ class MixtureMatches:
                 )
                 for explanation in explanations
             ]
-        return self._centred(explanations) if centred else explanations
+        explanations = self._centred(explanations) if centred else explanations
+        if not self.lead:
+            return explanations
+        return [
+            with_lead(explanation, self.lead) if by_words else explanation
+            for explanation, by_words in zip(explanations, self.by_words(ordinals).tolist(), strict=True)
+        ]
 
     def _centred(self, explanations: Sequence[Explanation]) -> list[Explanation]:
         """Subtract the mean of each term over the candidates from its contributions."""

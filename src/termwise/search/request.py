@@ -81,9 +81,11 @@ class Search:
     match : str, optional
         How many of the distinct words of the query a document contains if it matches by words: ``any``, ``most``
         (75 %), ``all``, a number such as ``2``, a per cent such as ``60%``, rounded down, or what may be missing, such
-        as ``-1``; with a condition, ``2<75%``. At least 1, at most all. By default, ``any`` in an index; in a mixture
-        ``all``, or ``any`` if no document that the conditions allow contains all, or a part of a compound if none
-        contains a word. See `termwise.engine.word_matches`.
+        as ``-1``; with a condition, ``2<75%``. At least 1, at most all. Of several, as in ``all, any``, the first that
+        a document contains counts. By default ``any`` in an index, and in a mixture ``all``, or ``any`` if no document
+        that the conditions allow contains all, or a part of a compound if none contains a word; see
+        `termwise.engine.word_matches`. If a search of a mixture has this option, all documents that match by words come
+        before those that match by meaning only.
         This option, `only_words`, `min_relevance`, `fuzzy` and `prefix` have other defaults if `relevance` does.
     only_words : bool, optional
         In a mixture, leave out results that match by meaning only.
@@ -103,14 +105,13 @@ class Search:
         several, such as ``"-rating,price"`` or ``["-rating", "price"]``; ``_score`` stands for the score, the largest
         first, ``_id`` for the identifier and ``_doc`` for the position in the index. The results are the first `k` of
         all documents that match the query, not of the best ones. Documents with equal values are in the order of their
-        scores, and those without a value are last, for each attribute. In a mixture, documents that match by words are
-        sorted, and those that match by meaning only follow in the order of their scores; if none matches by words, all
-        results are sorted. By default, the order is that of the scores.
+        scores, and those without a value are last, for each attribute. In a mixture, they are the documents that match
+        by words, or if none does, those that match by meaning. By default, the order is that of the scores.
     after : sequence, optional
         A value of each key of `sort`, None for a missing one: the results are those after a document with these values,
         such as the last one of the page before, without other documents of equal values; let ``_id`` be the last key.
         Pinned documents are on the first page only. Counts and facets stay those of all matches. A query in a mixture
-        needs `only_words`.
+        that is sorted by ``_score`` alone needs `only_words`.
     collapse : str, optional
         Attribute of which each value has at most `collapse_size` results: the first ones in the order of the results.
         There are `k` results if so many documents remain. Documents without a value are all results.
@@ -129,7 +130,8 @@ class Search:
     lang : str, optional
         Language of the query, in an index whose analyzer depends on an attribute (see `build_index`): words
         match documents of this language only, and vectors that know English only find nothing for another language. By
-        default, the query is read in each language, and a document matches by the words of its own.
+        default, it is the language that the filter requires, as in ``lang = "de"``; without one, the query is read in
+        each language, and a document matches by the words of its own.
     fuzzy, prefix : bool, optional
         Add terms of similar spelling for words that the index lacks, and those that differ from typed words by a blank;
         add terms that begin with the last word. See `termwise.engine.query_settings`.

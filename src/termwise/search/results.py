@@ -13,11 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.budget import spend
-from termwise.engine.allowed_documents import AllowedDocuments, allowed_for, facets_at, segments_at
+from termwise.engine.allowed_documents import (
+    AllowedDocuments,
+    FilterLike,
+    allowed_for,
+    facets_at,
+    segments_at,
+)
 from termwise.engine.codes import has_digits
 from termwise.engine.query_settings import added_terms
 from termwise.engine.query_vector import query_vector
-from termwise.engine.result_order import Best, ResultOrder
+from termwise.engine.result_order import SCORE, Best, ResultOrder
 from termwise.engine.retrieval import RankedOrdinals, candidate_ordinals, documents_in_order
 from termwise.engine.text_conditions import TextConditions
 from termwise.errors import ParameterError
@@ -29,7 +35,7 @@ from termwise.search.parts import EncodedQuery, Floats, Ordinals, PartEncoding
 from termwise.search.request import MOST_RESULTS, Search
 from termwise.search.single_index import IndexMatches, SingleIndex
 from termwise.search.stated_options import OPTIONS
-from termwise.text.analyzer_by_attribute import readings
+from termwise.text.analyzer_by_attribute import AnalyzerByAttribute, readings
 from termwise.validation import is_integer
 
 if TYPE_CHECKING:
@@ -86,7 +92,11 @@ class Results:
             if parsed.filter is not None:
                 given = self.filter
                 self.filter = parsed.filter if given is None else as_filter(given, schema) & parsed.filter
-        elif search.like is not None:
+        self._stated_lang = search.lang
+        if search.lang is None and self.filter is not None:
+            language = _language_of_filter(backend, self.filter)
+            search = self.search = search if language is None else replace(search, lang=language)
+        if search.like is not None:
             example = int(find_documents(backend, [search.like])[0])
             self.text = _stored_text(backend, search.like, example)
             self._exclude = frozenset((search.like,))
@@ -108,9 +118,10 @@ class Results:
             search.sort, search.collapse, search.collapse_size, schema, search.after
         )
         by_meaning = not (self._lists or search.only_words) and search.candidates is None
-        if search.after is not None and self._is_mixture and by_meaning:
+        by_score = {name for name, _ in self._order.keys} <= {SCORE}
+        if search.after is not None and self._is_mixture and by_meaning and by_score:
             raise ParameterError(
-                "in a mixture, pages after a value have the results that match by words",
+                "in a mixture, pages after a score have the results that match by words",
                 fixes=[Fix.use(only_words=True)],
             )
         if search.min_score is not None and backend.scores_are_relative:
@@ -188,6 +199,7 @@ class Results:
             "must": (),
             "must_not": (),
             "syntax": False,
+            "lang": self._stated_lang,
         }
         if self.search.query is not None:
             changes["query"] = self.text or None
@@ -273,7 +285,7 @@ class Results:
             best = _in_order(listed, scores)
         else:
             best, found = self.matches(exclude).best, self._unboosted(exclude)
-            if self.search.sort is not None and not found.by_meaning:
+            if self._order.keys and not found.by_meaning:
                 by_words = partial(self._by_words, found)
         ordinals, pinned = self._pinned(), None
         if ordinals is not None and names is not None:
@@ -442,11 +454,12 @@ class Results:
         return not isinstance(self._backend, SingleIndex)
 
     def length(self) -> int:
-        """Return the number of results that paging reaches without collapsing: in a mixture, not all of them match."""
-        if self._lists or self.search.candidates is not None:
-            return self.count()
-        matches, added = self._all_matches, self._with_others(self._pinned())
-        if isinstance(matches, IndexMatches):
+        """Return the number of results that paging reaches without collapsing.
+
+        In a mixture, these are all results, also those that do not match; if results are sorted, the matches.
+        """
+        matches, added = self._mixture_matches, self._with_others(self._pinned())
+        if matches is None or self._order.keys:
             return self.count()
         return matches.size + (0 if added is None else int((~matches.is_ranked(added)).sum()))
 
@@ -934,6 +947,19 @@ class Results:
 def _in_order(ordinals: Ordinals, scores: Floats) -> Best:
     """Return the function that returns the first documents."""
     return lambda k: (ordinals[:k], scores[:k])
+
+
+def _language_of_filter(backend: Backend, given: FilterLike) -> str | None:
+    """Return the language that a filter requires, if it is that of an analyzer which depends on an attribute."""
+    analyzer = backend.words.encoder.analyzer
+    if not isinstance(analyzer, AnalyzerByAttribute):
+        return None
+    from termwise.filters import as_filter, required_values
+
+    filter = as_filter(given, backend.attribute_index.schema)
+    values = required_values(filter, analyzer.attribute)
+    languages = {analyzer.known(value) if isinstance(value, str) else None for value in values}
+    return languages.pop() if len(languages) == 1 else None
 
 
 def boosts_of(backend: Backend, relevance: Relevance, boosts: tuple[Boost, ...]) -> IndexBoosts | None:

@@ -246,14 +246,16 @@ class SingleIndex:
         """Return the documents that match a query, among those that are allowed and not left out."""
         (part,), (vector,) = query.parts, query.vectors
         among = None if allowed is None else allowed[0]
-        words = search.match
+        words, level = search.match, "any"
         if words is None and vector.vector is None and search.weights is None and has_codes_only(query.text):
             words = "any"  # a part of a code is no match
         if words is not None:
-            among = query.word_matches(0, words, left_out, among).as_allowed(self.index)
+            found = query.word_matches(0, words, left_out, among)
+            among, level = found.as_allowed(self.index), found.level
         best = partial(first_stage, self.index, vector, left_out=left_out, allowed=among, search=part.search)
-        level = None if vector.vector is not None else search.match or "any"
-        return IndexMatches(self.index, query, left_out, among, best, level)
+        return IndexMatches(
+            self.index, query, left_out, among, best, level if vector.vector is None else None
+        )
 
     def windows_for(self, parts: Sequence[PartEncoding], k: int) -> int | None:
         """Return how many windows a search for `k` results takes from a graph, or more; None if it is exact."""

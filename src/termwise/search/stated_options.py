@@ -27,7 +27,12 @@ def check_options(
         from termwise.engine.word_matches import is_number_of_words
 
         holds = isinstance(match, str) and is_number_of_words(match)
-        check("match", match, holds, "any, most, all, or a number of words such as 2, 75%, -1 or 2<75%")
+        check(
+            "match",
+            match,
+            holds,
+            "any, most, all, a number of words such as 2, 75%, -1 or 2<75%, or several as in 'all, any'",
+        )
     for name, value in (("fuzzy", fuzzy), ("prefix", prefix)):
         if value is not None:
             check_flag(name, value)

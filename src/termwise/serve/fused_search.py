@@ -234,7 +234,6 @@ def _ranked(
     }
     sorted_ones = by_words if keys and by_words else scored.keys()
     ordered = in_order([doc_id for doc_id in scored if doc_id in sorted_ones], keys, values_of)
-    ordered += [doc_id for doc_id in scored if doc_id not in sorted_ones]
     pinned = _pinned(found)
     ordered = [*pinned, *(doc_id for doc_id in ordered if doc_id not in pinned)]
     if request.collapse is not None:

@@ -110,7 +110,8 @@ class SearchOptions(_Request):
         description=(
             "Words of the query that matches contain: `any`, `most` (75 %), `all`, a number such as `2`, a per cent "
             "such as `60%`, what may be missing, such as `-1`, or with a condition, `2<75%`. By default `any`; in a "
-            "mixture `all`, or `any` if no document contains all; or as the relevance file of the index says."
+            "mixture `all`, or `any` if no document contains all; or as the relevance file of the index says. Of "
+            "several, as in `all, any`, the first counts that a document contains."
         ),
         examples=["all"],
     )
@@ -158,7 +159,7 @@ class SearchOptions(_Request):
         None,
         description="Language of the query, such as `de`, in an index whose analyzer depends on an attribute: words "
         "match documents of this language only, and in a mixture with English vectors, a query in another language "
-        "has no results by meaning. By default, the query is read in each language.",
+        "has no results by meaning. By default, the language that `filter` requires, or else each language.",
     )
     fuzzy: bool | None = Field(
         None,
@@ -224,7 +225,7 @@ class SearchRequest(SearchOptions):
         description=(
             "A value of each key of `sort`, such as those of the last result of the page before, null for a missing "
             "one: the results are those after these values. Let `_id` be the last key. Counts and facets stay those of "
-            "all matches. A query in a mixture needs `only_words`."
+            "all matches. A query in a mixture that is sorted by `_score` alone needs `only_words`."
         ),
         examples=[[9.5, "p17"]],
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from termwise.index import Index, document_vectors
 from termwise.index.updater import IndexUpdater
 from termwise.indexing import renew_index
 from termwise.search import Search, Searcher, verify
+from termwise.search.mixture import MixtureMatches
 from termwise.search.mixture_folder import MixtureManifest
 from termwise.storage.manifest_json import sealed
 from termwise.text import Vocabulary
@@ -44,6 +45,14 @@ TEXTS = ["merge list", "sort", "card file file", "list zebra"]
 QUERIES = [Query(f"q{number}", text) for number, text in enumerate(TEXTS)]
 WEIGHTS = {"bm25": 0.3, "dense": 0.7, "other": 0.2}
 DEFAULT = Feedback()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_lead() -> Iterator[None]:
+    """Leave the scores of documents with all words as their parts have them; see `test_words_first.py`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MixtureMatches, "words_first", False)
+        yield
 
 
 def random_vectors(random: np.random.Generator, count: int, dimensions: int, level: int) -> DocumentVectors:

@@ -279,9 +279,6 @@ def _after(
         )
     if whole(given.get("from", 0), "from"):
         raise UnsupportedError.of("beside search_after, the key", "from")
-    if query.ranks and searcher.backend.scores_are_relative and not query.request.get("only_words"):
-        fix = "set minimum_should_match of the text, to leave out results that match by meaning only"
-        raise UnsupportedError.of("for a text in a mixture, the key", "search_after", fix=fix)
     found: list[Any] = []
     for key, value in zip(sort, values, strict=True):
         kind = searcher.schema.get(key if key in searcher.schema else key.removeprefix("-"))
