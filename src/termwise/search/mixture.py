@@ -91,7 +91,7 @@ if TYPE_CHECKING:
 
 _NOTHING = (np.empty(0, dtype=np.int64), np.empty(0))
 
-SHORT_QUERY = 4
+SHORT_QUERY = 3
 """Number of typed words up to which documents with all words of a query come before all others."""
 
 GAP = 0.1
