@@ -21,7 +21,7 @@ adds for the same words, such as those of similar spelling, are one word.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, final
 
@@ -42,6 +42,16 @@ from termwise.text.analyzer_by_attribute import (
 )
 from termwise.text.words_around import word_around
 from termwise.weights import TermWeights
+
+
+def in_documents(index: Index) -> Callable[[str], bool]:
+    """Return a function that says whether a document has a token, which names its language."""
+
+    def has(token: str) -> bool:
+        number = index.vocabulary.number(token)
+        return number is not None and bool(index.document_frequencies[number])
+
+    return has
 
 
 def language_of_words(index: Index, analyzer: AnalyzerByAttribute, text: str, known: str) -> str | None:

@@ -15,6 +15,11 @@ Lines are compared with a query as the analyzer of the index writes both, so tha
 its tokens. At each word of the query, from left to right, the longest words that a line has are taken; the search for
 others goes on after them, and added words are not looked up again. All lines with these words apply.
 
+An index in several languages has several analyzers, and the stemmer of another language can write a mistyped word as
+the right one: that of French removes double letters, so *waserkocher* has the stem of *wasserkocher*. There, a word
+with the tokens of a line matches it in a language only if documents of this language have these tokens, or if the two
+spellings differ by beginning or ending (`is_form_of`).
+
 A word or phrase that is added for a phrase of m words has m times the weight of its line in all, and each of its n
 words the n-th part of it: ``m / n`` times the weight of the line. The unit is the weight that the added word would have
 if it was typed as often. A word that is in the query anyway, or that several lines add, has the largest of its weights.
@@ -31,7 +36,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import final
@@ -39,11 +44,14 @@ from typing import final
 from termwise.budget import spend
 from termwise.display.safe_text import shown
 from termwise.engine.added_terms import AddedTerm, AddedTerms, Span
+from termwise.engine.query_languages import in_documents
 from termwise.engine.subwords import WordsInPieces
 from termwise.errors import MalformedRecordError, ParameterError
 from termwise.fast_dataclass import dataclass
+from termwise.index import Index
 from termwise.storage.safe_read import read_input
 from termwise.text.analyzer import Analyzer, unknown_token
+from termwise.text.folding import folded
 from termwise.text.words_around import is_part_of_word, word_around
 from termwise.validation import check, check_path, is_finite_number
 
@@ -75,6 +83,8 @@ _Phrases = dict[tuple[str, ...], tuple[str, int]]
 """Texts, and their numbers of words, by tokens."""
 
 _COMMENT = re.compile(r"(?:^|\s)#.*")
+_LETTERS = re.compile(r"[^\W_]+")
+_SPELLED_OUT = re.compile("(?<=[aou])e")  # as in Kaerner for Kärner
 _WEIGHT = re.compile(r"\s\^(\S*)$")
 _FORMS = "words with commas between them, such as: sofa, couch; or tv => television; a weight such as ^0.8 may follow"
 
@@ -309,6 +319,7 @@ class SynonymMatcher:
 
     def __init__(self, synonyms: Synonyms, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
+        self._spellings: dict[tuple[str, ...], list[str]] = {}
         self._lines: dict[tuple[str, ...], list[tuple[_Phrases, float]]] = {}
         self._replaced: dict[tuple[str, ...], bool] = {}
         for line in synonyms.lines:
@@ -338,14 +349,23 @@ class SynonymMatcher:
                     spans = self._analyzer.analyze(text).spans.tolist()
                     words = len({word_around(text, start, end) for start, end in spans})
                 phrases[tokens] = (text, words)
+                self._spellings.setdefault(tokens, []).append(text)
         return phrases
 
     @property
     def _in_pieces(self) -> bool:
         return self._analyzer.vocabulary is not None
 
-    def matches(self, text: str) -> Iterator[SynonymMatch]:
-        """Yield the longest matches of a text, from left to right, without those that overlap an earlier one."""
+    def matches(self, text: str, has: Callable[[str], bool] | None = None) -> Iterator[SynonymMatch]:
+        """Yield the longest matches of a text, from left to right, without those that overlap an earlier one.
+
+        Parameters
+        ----------
+        text : str
+        has : callable, optional
+            Returns whether a document has a token. With it, words with other tokens match only if they are spelled as
+            those of a line, up to their endings.
+        """
         analysis = self._analyzer.analyze(text)
         tokens, spans = tuple(analysis.tokens), analysis.spans.tolist()
         place = 0
@@ -357,12 +377,18 @@ class SynonymMatcher:
                 span = (spans[place][0], spans[place + length - 1][1])
                 if self._in_pieces and is_part_of_word(text, spans, place, place + length):
                     continue
+                if has is not None and not self._are_of_line(words, text[slice(*span)], has):
+                    continue
                 yield SynonymMatch(words, span, self._synonyms(words), self._replaced[words])
                 place += length - 1
                 while place + 1 < len(tokens) and spans[place + 1][0] < span[1]:
                     place += 1  # the parts of a compound that matches
                 break
             place += 1
+
+    def _are_of_line(self, tokens: tuple[str, ...], typed: str, has: Callable[[str], bool]) -> bool:
+        """Return whether typed words with the tokens of a line are its words, see `matches`."""
+        return all(map(has, tokens)) or any(is_form_of(typed, each) for each in self._spellings[tokens])
 
     def _synonyms(self, tokens: tuple[str, ...]) -> tuple[Synonym, ...]:
         """Return the synonyms of a word or phrase in all lines, each with its largest weight.
@@ -377,8 +403,8 @@ class SynonymMatcher:
                     found[each] = Synonym(text, each, words, weight)
         return tuple(found.values())
 
-    def forms(self, text: str) -> list[str]:
-        """Return a text, and the texts with synonyms in place of its words, in all combinations.
+    def forms(self, text: str, has: Callable[[str], bool] | None = None) -> list[str]:
+        """Return a text, and the texts with synonyms in place of its words, in all combinations; see `matches`.
 
         Raises
         ------
@@ -386,7 +412,7 @@ class SynonymMatcher:
             If there are more than `MOST_FORMS`.
         """
         choices, rest, number = [], 0, 1
-        for match in self.matches(text):
+        for match in self.matches(text, has):
             start, end = match.span
             choices += [[text[rest:start]], [text[start:end], *(each.text for each in match.synonyms)]]
             rest, number = end, number * len(choices[-1])
@@ -399,6 +425,29 @@ class SynonymMatcher:
         return ["".join(form) for form in product(*choices, [text[rest:]])]
 
 
+def is_form_of(typed: str, written: str) -> bool:
+    """Return whether words are spelled alike up to case, accents, what joins them, and beginning or ending of each.
+
+    The shorter word of each two is in the longer one, apart from its last letter.
+
+    Examples
+    --------
+    >>> [is_form_of(typed, "Wasserkocher") for typed in ("wasserkochern", "Wasser-Kocher", "waserkocher")]
+    [True, True, False]
+    >>> is_form_of("batteries", "battery"), is_form_of("Kaerner", "Kärner"), is_form_of("setee", "settee")
+    (True, True, False)
+    """
+    if typed == written:
+        return True
+    words, others = (
+        _LETTERS.findall(_SPELLED_OUT.sub("", folded(each).lower())) for each in (typed, written)
+    )
+    if len(words) != len(others):
+        words, others = ["".join(words)], ["".join(others)]
+    pairs = (sorted(pair, key=len) for pair in zip(words, others, strict=True))
+    return all(shorter[:-1] in longer for shorter, longer in pairs)
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class SynonymTerms:
@@ -409,6 +458,8 @@ class SynonymTerms:
     matchers : tuple of SynonymMatcher
         With the analyzers of the index (`termwise.text.analyzer_by_attribute.readings`), or, for a part of a mixture
         with word pieces, those of a part of whole words.
+    words : Index
+        The index of these analyzers.
     pieces : WordsInPieces
         The index.
     kept : dict of str to list
@@ -416,6 +467,7 @@ class SynonymTerms:
     """
 
     matchers: tuple[SynonymMatcher, ...]
+    words: Index
     pieces: WordsInPieces
     kept: dict[str, list[tuple[str, int]]]
 
@@ -423,8 +475,9 @@ class SynonymTerms:
         """Return the terms that are added to a query."""
         spans: dict[tuple[tuple[str, ...], Synonym], list[Span]] = {}
         replaced = set()
+        has = in_documents(self.words) if len(self.matchers) > 1 else None
         for matcher in self.matchers:
-            for match in matcher.matches(query):
+            for match in matcher.matches(query, has):
                 spend()
                 for synonym in match.added():
                     spans.setdefault((match.tokens, synonym), []).append(match.span)

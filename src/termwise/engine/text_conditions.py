@@ -33,6 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.budget import spend
+from termwise.engine.query_languages import in_documents
 from termwise.errors import ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.fixes import Fix
@@ -343,7 +344,8 @@ class TextConditions:
         def forms(phrases: tuple[Phrase, ...]) -> tuple[tuple[Phrase, Verdicts], ...]:
             text = phrases[0].text
             matchers = [] if synonyms is None else map(synonyms.matcher, reader.analyzers)
-            texts = dict.fromkeys(form for matcher in matchers for form in matcher.forms(text)[1:])
+            has = in_documents(reader.index) if len(reader.analyzers) > 1 else None
+            texts = dict.fromkeys(form for matcher in matchers for form in matcher.forms(text, has)[1:])
             others = chain.from_iterable(map(reader.phrases, texts))
             return tuple(map(known, dict.fromkeys((*phrases, *filter(reader.can_decide, others)))))
 

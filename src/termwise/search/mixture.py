@@ -370,15 +370,12 @@ class Mixture:
         """Return the encoder of a part. Parts of pieces read the similar words and the synonyms that `whole` finds."""
         if backend.similar_terms is not None or whole is None:
             return backend.weighted_encoder(search, example)
-        words, language = whole.encoder.analyzer, whole.language_of(search)
-        if isinstance(words, AnalyzerByAttribute) and language is not None:
-            words = words.limited_to([language])
-        if not search.fuzzy:
-            return backend.weighted_encoder(search, example, words=words)
-        assert whole.similar_terms is not None, "a part has whole words"
-        similar = whole.similar_terms.of_language(language)
-        pieces = WordsInPieces(backend.index, backend.encoder.analyzer)
-        return backend.weighted_encoder(search, example, SimilarPieces(similar, pieces), words)
+        similar = None
+        if search.fuzzy:
+            assert whole.similar_terms is not None, "a part has whole words"
+            pieces = WordsInPieces(backend.index, backend.encoder.analyzer)
+            similar = SimilarPieces(whole.similar_terms.of_language(whole.language_of(search)), pieces)
+        return backend.weighted_encoder(search, example, similar, whole)
 
     def allowed(self, found: AllowedDocuments | None) -> Allowed:
         """Return the allowed documents in each part."""

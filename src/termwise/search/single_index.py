@@ -33,7 +33,6 @@ from termwise.index import Index
 from termwise.search.part_weights import has_codes_only
 from termwise.search.parts import Allowed, EncodedQuery, Ordinals, Part, PartEncoding
 from termwise.search.request import Search
-from termwise.text import Analyzer
 from termwise.text.analyzer_by_attribute import AnalyzerByAttribute, readings
 
 if TYPE_CHECKING:
@@ -194,11 +193,11 @@ class SingleIndex:
         search: Search,
         example: int | None,
         similar: SimilarPieces | None = None,
-        words: Analyzer | None = None,
+        whole: SingleIndex | None = None,
     ) -> QueryEncoder:
         """Return the encoder with the weighting of a search, with similar terms, its own or `similar`, and synonyms.
 
-        `words` is the analyzer that finds the words of synonyms in queries, by default that of the encoder.
+        `whole` is the index whose analyzer finds the words of synonyms in queries, by default this one.
         """
         encoder, synonyms = self.encoder_of(search), search.synonyms
         similar_terms: SimilarTerms | SimilarTermsByLanguage | SimilarPieces | None = None
@@ -209,14 +208,16 @@ class SingleIndex:
         if search.weighting == DEFAULT and similar_terms is None and synonyms is None:
             return encoder
         check_settings(search.weighting, self.index)
-        analyzer, synonym_terms = encoder.analyzer, None
+        synonym_terms = None
         if synonyms is not None:
             from termwise.engine.subwords import WordsInPieces
             from termwise.engine.synonyms import SynonymTerms
 
-            matchers = map(synonyms.matcher, readings(analyzer if words is None else words))
+            words = self if whole is None else whole
+            matchers = map(synonyms.matcher, readings(words.encoder_of(search).analyzer))
             kept = self._tokens_of_synonyms if encoder is self.encoder else {}
-            synonym_terms = SynonymTerms(tuple(matchers), WordsInPieces(self.index, analyzer), kept)
+            pieces = WordsInPieces(self.index, encoder.analyzer)
+            synonym_terms = SynonymTerms(tuple(matchers), words.index, pieces, kept)
         return WeightedQueryEncoder(
             encoder,
             self.index,

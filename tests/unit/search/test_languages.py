@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -297,6 +298,35 @@ def test_synonyms_and_rules(searcher: Searcher) -> None:
     assert searcher.search(Search("glove", relevance=relevance)).ranking.doc_ids[0] == "fr2"
     ban = Relevance(rules=(QueryRule("Gift", ban=["de2"]),))
     assert searcher.search(Search("gifts", relevance=ban)).ranking.doc_ids == ("en2",)
+
+
+def test_a_stemmer_of_another_language_gives_no_synonyms_to_a_mistyped_word(tmp_path: Path) -> None:
+    """French removes double letters, so that *waserkocher* has the stem of *wasserkocher* there."""
+    texts = {
+        "de": ("de", "Roter Wasserkocher"),
+        "en": ("en", "Red kettle, and a mouse trap"),
+        "fr": ("fr", "Bouilloire rouge"),
+        "fr2": ("fr", "Couches pour chats"),
+    }
+    shop = [Document(name, text, {"lang": language}) for name, (language, text) in texts.items()]
+    searcher = termwise.build_index(shop, tmp_path / "i", analyzer=BY_LANG, store_text=True)
+    lines = ["kettle, wasserkocher, bouilloire", "couch, settee", "battery, bouilloire", "apparat, kettle"]
+    relevance = Relevance.of({"synonyms": lines})
+
+    def found(query: str | None, **options: Any) -> set[str]:
+        return set(searcher.search(Search(query, relevance=relevance, **options)).ranking.doc_ids)
+
+    assert found("waserkocher", fuzzy=True) == {"de"}
+    assert found("waserkocher") == found("setee") == set()
+    # Words as in a line, and their inflections, also those that no document has.
+    assert found("Wasserkochern") == found("WASSERKOCHER") == {"de", "en", "fr"}
+    assert found("settees") == {"fr2"}
+    assert found("batteries") == {"fr"}
+    assert found("Apparaten") == {"en"}
+    # In one language, the analyzer alone decides.
+    assert found("waserkocher", lang="fr") == {"fr"}
+    assert found(None, must="Wasserkochern") == {"de", "en", "fr"}
+    assert found(None, must="waserkocher") == set()
 
 
 def test_synonyms_of_several_languages_are_analysed_once(
