@@ -127,6 +127,13 @@ def command(
             "Build an index without documents, in place of COLLECTION, which termwise add fills.",
         ),
     ] = False,
+    html: Annotated[
+        bool,
+        flag(
+            "--html",
+            "Texts are HTML: index and store their plain text, without tags, and with characters in place of entities.",
+        ),
+    ] = False,
     store_text: Annotated[
         bool, flag("--store-text", "Store the texts, for snippets and highlights.")
     ] = False,
@@ -270,6 +277,7 @@ def command(
                 memory=size,
                 quantiser="float32" if float_weights else None,
                 reorder=reorder,
+                html=html,
                 encoding=encoding,
                 statistics=statistics,
                 precision=numbers,

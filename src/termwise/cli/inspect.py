@@ -158,6 +158,7 @@ def _rows(facts: dict[str, Any], index: Index) -> list[tuple[str, str]]:
         *_field_rows(manifest),
         ("documents", f"{facts['documents']:,}"),
         *_chunk_rows(facts, manifest.chunk),
+        *([("texts", "plain text of HTML")] if manifest.html else []),
         ("terms", f"{facts['terms']:,}"),
         *([] if "vectors" in facts else [("postings", f"{facts['postings']:,}")]),
         ("segments", f"{facts['segments']}"),

@@ -25,7 +25,7 @@ from termwise.text import AnalyzerSpec
 FUSION = "fusion"
 """Model name of an index that is a weighted sum of indexes."""
 
-TEXT_KEYS = ("chunk", "field_weights", "fields")
+TEXT_KEYS = ("chunk", "field_weights", "fields", "html")
 """Keys of `encoder` in the file that are fields of the manifest; see `Manifest.chunk`."""
 
 

@@ -96,6 +96,8 @@ class Manifest:
         Program and version that wrote the index.
     chunk : int
         Largest number of words of a chunk; 0 if documents are not cut into chunks.
+    html : bool
+        Whether the texts of documents are HTML, of which the plain text is indexed and stored.
     fields : tuple of str
         Names of the fields that make up a text, in this order; empty if the build did not name them.
     field_weights : mapping of str to int
@@ -125,6 +127,7 @@ class Manifest:
     vectors: VectorsRecord | None = field(default=None, metadata={SINCE: 2})
     written_by: str = ""
     chunk: int = 0
+    html: bool = False
     fields: tuple[str, ...] = ()
     field_weights: Mapping[str, int] = field(default_factory=dict)
     generation: int = field(default=0, metadata={SINCE: 3})
@@ -155,10 +158,12 @@ class Manifest:
         yield from self.attachments.values()
 
     def encoder_json(self) -> dict[str, Any]:
-        """Return the object ``encoder`` of the file, which also describes the texts: chunks and fields."""
+        """Return the object ``encoder`` of the file, which also describes the texts: chunks, HTML and fields."""
         described = dict(self.encoder.json)
         if self.chunk:
             described["chunk"] = self.chunk
+        if self.html:
+            described["html"] = True
         if self.field_weights:
             described["field_weights"] = [[name, weight] for name, weight in self.field_weights.items()]
         elif self.fields:
@@ -339,6 +344,7 @@ def _texts(encoder: Mapping[str, Any]) -> dict[str, Any]:
     names = expect_list(encoder.get("fields", []), "encoder.fields")
     return {
         "chunk": expect_whole(encoder.get("chunk", 0), "encoder.chunk", 0),
+        "html": expect_flag(encoder.get("html", False), "encoder.html"),
         "fields": tuple(weights)
         or tuple(expect_text(name, f"encoder.fields[{place}]") for place, name in enumerate(names)),
         "field_weights": weights,

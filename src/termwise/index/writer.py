@@ -58,6 +58,8 @@ class IndexWriter(DocumentWriter):
         Keep the texts, for explanations with highlights.
     schema : Schema, optional
         Attributes to keep, and their types; by default those of all documents, with inferred types.
+    chunk : int
+        See `Manifest`.
     reorder : bool
         Number documents internally so that similar ones are neighbours: search is faster, results are the same.
     overwrite : bool
@@ -120,6 +122,8 @@ class IndexWriter(DocumentWriter):
         self._chunk = chunk
         self._reorder = reorder
         self.store_text = store_text
+        self.html = False
+        """Whether the texts are the plain text of HTML; see `Manifest`."""
         self._published = False
         self._created: list[Path] = []
         with ExitStack() as resources:
@@ -235,6 +239,7 @@ class IndexWriter(DocumentWriter):
             else VectorsRecord(term_vectors.dimensions, term_vectors.scale),
             written_by=f"termwise {__version__}",
             chunk=self._chunk,
+            html=self.html,
             fields=tuple(fields or ()),
             field_weights=dict(fields) if isinstance(fields, Mapping) else {},
             generation=int(empty),

@@ -34,6 +34,7 @@ from termwise.indexing.context import (
 from termwise.indexing.count_rows import build_counts
 from termwise.indexing.document_languages import DocumentLanguages
 from termwise.indexing.field_weights import refuse_weights_for_network
+from termwise.indexing.html_texts import HtmlTexts, plain_document
 from termwise.indexing.mixture_writer import MixtureWriter
 from termwise.indexing.model_choice import check_same_encoder, chosen_model, opened_encoder
 from termwise.indexing.network_rows import build_network
@@ -192,10 +193,12 @@ def build_index(
         fields = roles.fields if roles is not None and roles.decided and fields is None else fields
         say_roles(source, options.say)
 
+    html = HtmlTexts()
     languages = DocumentLanguages(analyzer) if isinstance(analyzer, AnalyzerByAttribute) else None
 
     def documents(*, count: bool = False) -> tuple[Iterator[Document], int | None]:
         opened, length = open_documents(source, count=count)
+        opened = map(plain_document, opened) if options.html else html.of(opened)
         if languages is not None:
             opened = languages.of(opened)
         return (opened, length) if chunk is None else (cut(opened, chunk, field_weights), None)
@@ -230,6 +233,7 @@ def build_index(
                 "fields": None if fields is None else ",".join(fields),
                 "chunk": chunk,
                 "id_field": options.id_field,
+                "html": options.html or None,
             }
             refuse_arguments("a file of weights has no texts to choose or to cut", chosen, arguments)
             if not isinstance(collection, str | Path):
@@ -268,9 +272,10 @@ def build_index(
             progress=options.progress,
         ) as writer,
     ):
+        writer.html = options.html
         add_rows(writer)
     say_left_out(source, schema, options.say)
-    for note in languages.notes() if languages is not None else ():
+    for note in (*(languages.notes() if languages is not None else ()), *filter(None, [html.note()])):
         options.say(note)
     return open_searcher(path)
 

@@ -26,6 +26,7 @@ from termwise.indexing.added_rows import LoadedNetworks, check_options_of_parts,
 from termwise.indexing.chunks import chunks_of
 from termwise.indexing.context import RowSource, open_documents, source_of
 from termwise.indexing.count_rows import document_batches
+from termwise.indexing.html_texts import plain_document
 from termwise.indexing.mixture_updater import MixtureUpdater
 from termwise.indexing.options import BuildOptions
 from termwise.indexing.published_documents import PublishedDocuments
@@ -175,6 +176,8 @@ class LiveWriter(FolderWriter):
         self._wait()
         new = replaced = unchanged = 0
         for block in document_batches(documents, BLOCK):
+            if self.index.manifest.html:
+                block = list(map(plain_document, block))
             for rows in self._rows:
                 block = list(map(rows.with_language, block))
             distinct = {document.doc_id: document for document in block}

@@ -39,6 +39,9 @@ class BuildOptions:
         its order.
     reorder : bool
         Number documents internally so that similar ones are neighbours: search is faster, results are the same.
+    html : bool
+        Index and store the plain text of HTML: entities become characters, and tags are removed. So are those of
+        documents that are added later; see `termwise.text.html_text`. Attributes that are texts, too, become plain.
     encoder : DocumentEncoder, optional
         Runs the network of the model; by default opened from the model. An encoder that was made from a folder must
         be the one that the model names, with the same settings.
@@ -79,6 +82,7 @@ class BuildOptions:
     say: Say = log_line
     quantiser: Literal["uint8", "float32"] | None = None
     reorder: bool = True
+    html: bool = False
     encoder: DocumentEncoder | None = None
     encoding: str | Path | None = None
     statistics: str | Path | None = None
@@ -93,6 +97,7 @@ class BuildOptions:
             "quantiser", self.quantiser, self.quantiser in (None, "uint8", "float32"), "'uint8' or 'float32'"
         )
         check_flag("reorder", self.reorder)
+        check_flag("html", self.html)
         if self.encoding is not None:
             check_path("encoding", self.encoding)
         if self.statistics is not None:

@@ -191,7 +191,9 @@ def _built(
         store_text=index.stores_text,
         overwrite=overwrite,
         options=replace(
-            options, quantiser="float32" if index.manifest.quantiser.kind == "float32" else "uint8"
+            options,
+            quantiser="float32" if index.manifest.quantiser.kind == "float32" else "uint8",
+            html=index.manifest.html,
         ),
     )
 

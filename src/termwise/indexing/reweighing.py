@@ -170,6 +170,7 @@ class Reweighing:
             ) as writer,
             closing(TokenCounts(writer, tokens)) as counts,
         ):
+            writer.html = manifest.html
             found = np.zeros(manifest.terms, dtype=np.bool_)
             for first in range(0, len(index), BATCH):
                 batch = _stored_batch(index, np.arange(first, min(first + BATCH, len(index))))
