@@ -40,7 +40,7 @@ from termwise.indexing.model_choice import check_same_encoder, chosen_model, ope
 from termwise.indexing.network_rows import build_network
 from termwise.indexing.options import DEFAULT_OPTIONS, BuildOptions
 from termwise.indexing.recipes import RECIPES
-from termwise.indexing.text_language import foreign_language
+from termwise.indexing.text_language import foreign_texts
 from termwise.indexing.vector_rows import build_vectors
 from termwise.indexing.work_folder import check_apart, check_outside_indexes, encoding_of_part, work_folder
 from termwise.models import BM25, CountModel, Lookup, Model, NetworkModel, VectorModel, read_vectors
@@ -348,17 +348,16 @@ def _build_mixture(
             only_scoring=[part.name for part in recipe.parts if not part.retrieves],
             scales={part.name: part.scale for part in recipe.parts},
         )
-        texts = (document.text for document in open_documents(repeatable, fields)[0])
-        if (found := foreign_language(texts)) is not None:
-            language, share = found
-            which = (
-                f"the texts look like {language}"
-                if share == 1
-                else f"at least {share:.0%} of the texts look like another language than English, most like {language}"
-            )
+        documents = open_documents(repeatable, fields)[0]
+        texts = (
+            document.text for document in (map(plain_document, documents) if options.html else documents)
+        )
+        if (found := foreign_texts(texts)) is not None:
+            by_language = len(found.languages) > 1 and not isinstance(analyzer, AnalyzerByAttribute)
             options.say(
-                f"{which}: they match by their words, but the vectors of {name} are those of an English encoder, and "
+                f"{found}: they match by their words, but the vectors of {name} are those of an English encoder, and "
                 "help little"
+                + ("; --analyzer-by ATTRIBUTE reads each document in its language" if by_language else "")
             )
         return searcher
 
