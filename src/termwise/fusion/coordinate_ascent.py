@@ -1,7 +1,7 @@
 """Coordinate ascent over the weights of several runs, with restarts.
 
 The method is that of RankLib, used by Boytsov & Kolter (ECIR 2021): change the weight of one run after another, keep
-the proportions of the other weights, accept improvements, and stop after a round over all runs without an improvement.
+the proportions of the other weights, accept improvements, and stop if none of all runs has given one since the last.
 Differences to RankLib:
 
 - The best weight of a run is found exactly, not by doubling steps. Changing one weight is a line search from the other
@@ -91,9 +91,14 @@ def _climb(
     objective: Objective, start: tuple[float, ...], order: Sequence[int], report: Callable[[str], None]
 ) -> tuple[tuple[float, ...], float]:
     weights, value = start, objective.value(start)
+    unchanged = (
+        0  # runs since the last improvement; if these are all, another round would repeat their searches
+    )
     for number in range(ROUNDS):
-        previous = value
         for run in order:
+            if unchanged == len(order):
+                return weights, value
+            unchanged += 1
             report(f"round {number + 1}, {objective.measure} {value:.4f}")
             rest = _normalised(
                 [0.0 if position == run else weight for position, weight in enumerate(weights)]
@@ -106,8 +111,7 @@ def _climb(
                 if choice.value > value + EQUAL:
                     value = choice.value
                     weights = weights_at(choice.alpha, alone, rest)
-        if value <= previous + EQUAL:
-            break
+                    unchanged = 0
     return weights, value
 
 

@@ -129,10 +129,12 @@ def learn_relevance(
     best: tuple[float, Fusion, Run] | None = None
     best_of_folds: dict[int, tuple[float, dict[str, Ranking]]] = {}
     present = Run([])
-    for weight in [synonym_weight, *others]:
+    tried = [synonym_weight, *others]
+    for place, weight in enumerate(tried, 1):
+        report = partial(_report, progress, f"synonyms {place} of {len(tried)}") if others else progress
         relevance = _with(body, file, weight) if others else given
-        runs = searcher.relevance_runs(queries, relevance, progress=progress)
-        fusion = learner(runs, qrels, progress=progress)
+        runs = searcher.relevance_runs(queries, relevance, progress=report)
+        fusion = learner(runs, qrels, progress=report)
         if weight == synonym_weight:
             names = [run.name for run in runs]
             present = Fusion(names, present_weights, **rules).apply(runs, name="present")
@@ -140,7 +142,7 @@ def learn_relevance(
             best = weight, fusion, fusion.apply(runs, name="learned")
         if folds:
             for number, (of_fold, run) in enumerate(
-                folds_of(runs, qrels, learner, folds=folds, progress=progress)
+                folds_of(runs, qrels, partial(learner, progress=report), folds=folds, progress=report)
             ):
                 if number not in best_of_folds or _value(of_fold) > best_of_folds[number][0] + EQUAL:
                     best_of_folds[number] = _value(of_fold), dict(run.rankings)
@@ -172,6 +174,12 @@ def learn_relevance(
         if folds
         else None,
     )
+
+
+def _report(progress: Progress, weight: str, stage: str, done: int, total: int | None) -> None:
+    """Report progress with the weight of synonyms that is tried."""
+    name, _, rest = stage.partition(": ")
+    progress(f"{name}: {weight}" + (f", {rest}" if rest else ""), done, total)
 
 
 def _with(body: Mapping[str, Any], file: Path | None, synonym_weight: float) -> Relevance:
