@@ -22,12 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.engine.allowed_documents import FilterLike, allowed_for
-from termwise.engine.query_vector import QueryVector, query_vector
+from termwise.engine.query_vector import QueryVector
 from termwise.engine.retrieval import score_chunks
 from termwise.errors import ParameterError
 from termwise.export.source import ExportPart, ExportSource
 from termwise.fast_dataclass import dataclass
 from termwise.records import Ranking
+from termwise.search.request import Search
 from termwise.search.searcher import Searcher
 
 
@@ -89,8 +90,10 @@ class LinearForm:
         self.source = source
 
     def part_queries(self, text: str) -> tuple[PartQuery, ...]:
-        """Return the query of each part."""
-        return tuple(map(self._part_query, self.source.parts, [text] * len(self.source.parts)))
+        """Return the query of each part, as a search reads the text."""
+        query = self.source.searcher.search(Search(text)).query
+        vectors = {id(each.index): vector for each, vector in zip(query.parts, query.vectors, strict=True)}
+        return tuple(self._part_query(part, vectors[id(part.index)]) for part in self.source.parts)
 
     def query(self, text: str) -> dict[str, Any]:
         """Return a query as JSON, in the form of the query kit."""
@@ -122,8 +125,7 @@ class LinearForm:
             rows, totals = rows[kept], totals[kept]
         return Ranking(self.source.index.doc_ids(rows[:k]), totals[:k])
 
-    def _part_query(self, part: ExportPart, text: str) -> PartQuery:
-        vector = query_vector(part.index, part.part.backend.encoder.encode_query(text))
+    def _part_query(self, part: ExportPart, vector: QueryVector) -> PartQuery:
         if part.scale is None:
             return PartQuery(part, vector, vector.unit)
         coefficient = part.part.weight / part.scale * vector.unit
