@@ -38,9 +38,18 @@ from termwise.serve.opensearch.json_checks import (
     single,
 )
 from termwise.serve.opensearch.query_text import TEXT_QUERIES, read_text_query
-from termwise.serve.opensearch.words import MATCHES, PATTERNS, WORD_CLAUSES, Words, least_of, read_words
+from termwise.serve.opensearch.words import (
+    MATCHES,
+    PATTERNS,
+    WORD_CLAUSES,
+    Words,
+    is_for_all,
+    least_of,
+    read_words,
+)
 from termwise.serve.requests import SearchRequest
 from termwise.serve.settings import ServiceSettings
+from termwise.text.analyzer_by_attribute import language_of_token
 from termwise.validation import is_finite_number
 
 MOST_CLAUSES = 256
@@ -116,13 +125,16 @@ class TranslatedQuery:
         if (self.factor, self.constant) == (1, 0) or not is_finite_number(score):
             return score
         boosts = () if self.relevance is None else self.relevance.boosts
-        if self.ranks or (boosts and rounded_boost(self.constant) != self.constant):
+        is_exact = self.factor == 1 and rounded_boost(self.constant) == self.constant
+        if self.ranks or (boosts and not is_exact):
             raise UnsupportedError.of("for a query with a boost or a constant, search_after by", "_score")
         return score - self.constant
 
 
-def translate(query: object, opened: OpenIndex, settings: ServiceSettings) -> TranslatedQuery:
-    """Translate the query of a body, for an index with its relevance.
+def translate(
+    query: object, opened: OpenIndex, settings: ServiceSettings, also: object = None
+) -> TranslatedQuery:
+    """Translate the query of a body, for an index with its relevance; `also` is a condition that results fulfil.
 
     Raises
     ------
@@ -134,8 +146,12 @@ def translate(query: object, opened: OpenIndex, settings: ServiceSettings) -> Tr
         If the index has no such field.
     """
     reading = _Reading(opened.searcher, opened.relevance, settings.max_query)
+    query, boost = _outer_boost(query)
     reading.require(query, scores=True)
-    return reading.finished()
+    if also is not None:
+        reading.require(also, scores=False)
+    found = reading.finished()
+    return replace(found, factor=boost * found.factor, constant=boost * found.constant)
 
 
 def condition_on_attributes(query: object, opened: OpenIndex, settings: ServiceSettings) -> Filter:
@@ -199,6 +215,9 @@ class _Reading:
             return self.clause(found)
         if kind == "dis_max":
             return self.clause(_largest(body))
+        is_text = kind in MATCHES and not self.on_attribute(kind, body)
+        if is_text and is_for_all(kind, body, self.searcher.analyzer):
+            return "match_all", {"boost": self.words(kind, body).boost}
         return kind, body
 
     def require(self, given: object, *, scores: bool) -> None:
@@ -496,6 +515,11 @@ class _Reading:
 
     def filter(self, kind: str, body: Any) -> Filter:
         """Return a clause on attributes as a filter."""
+        if self.on_attribute(kind, body):
+            checked, boost = _without_boost(kind, body)
+            ((kind, body),) = checked.items()
+            if number(boost, f"boost of {kind}") != 1:
+                self.notes.append(f"boost of {kind} changes nothing: a condition adds nothing to scores here")
         if kind in CONDITIONS and self.on_attribute(kind, body):
             return condition(kind, body, self.fields)
         if kind == "bool":
@@ -503,7 +527,7 @@ class _Reading:
         if kind == "match" and self.on_attribute(kind, body):
             name, value = single(body, kind)
             if isinstance(value, dict):
-                value = known_keys(value, f"match on the attribute {name}", ("query",)).get("query")
+                value = known_keys(value, f"match on the attribute {name}", ("query", "boost")).get("query")
             attribute = self.fields.attribute(name)
             return Equals(attribute, self.fields.typed(attribute, value))
         raise UnsupportedError.of(
@@ -591,6 +615,10 @@ class _Reading:
             "must_not": list(dict.fromkeys(self.must_not)),
             "exclude": self.exclude,
         }
+        languages = {words.language for words in scored if words.language is not None}
+        if len(languages) > 1:
+            raise UnsupportedError.of("analyzers of several languages", ", ".join(sorted(languages)), ["one"])
+        request["lang"] = next(iter(languages), None)
         request = {name: value for name, value in request.items() if value}
         if self.ids is not None:
             if scored:
@@ -681,7 +709,7 @@ class _Reading:
             )
         total: dict[str, float] = {}
         for each in scored:
-            weights = _weights(self.searcher, each.text) if each.weights is None else each.weights
+            weights = _weights(self.searcher, each) if each.weights is None else each.weights
             for term, weight in weights.items():
                 total[term] = total.get(term, 0.0) + each.boost * weight
         request["weights"] = total
@@ -698,6 +726,15 @@ def _without_boost(kind: str, body: object) -> tuple[dict[str, Any], Any]:
     given = dict(value) if isinstance(value, dict) else {}
     boost = given.pop("boost", 1)
     return {kind: {name: given or value}}, boost
+
+
+def _outer_boost(query: object) -> tuple[object, float]:
+    """Return the clause of a whole query without a boost that multiplies its score, and this boost."""
+    kind, body = single(query, "a query")
+    if kind not in ("bool", "function_score", "dis_max", *TEXT_QUERIES) or not isinstance(body, dict):
+        return query, 1.0
+    inside = {name: value for name, value in body.items() if name != "boost"}
+    return {kind: inside}, number(body.get("boost", 1), f"boost of {kind}")
 
 
 def _some(filters: list[Filter], least: int) -> Filter:
@@ -746,12 +783,15 @@ def _bool(body: object) -> tuple[dict[str, Sequence[Any]], int]:
     return clauses, clauses_needed(least, len(clauses["should"]))
 
 
-def _weights(searcher: Searcher, words: str) -> dict[str, float]:
-    """Return the weights of the terms of a text in a query."""
+def _weights(searcher: Searcher, words: Words) -> dict[str, float]:
+    """Return the weights of the terms of a clause with words."""
     vocabulary = searcher.index.vocabulary
-    terms, weights = searcher.encode(words).row(0)
-    return {
+    terms, weights = searcher.encode(words.text).row(0)
+    found = {
         vocabulary.token(term): weight
         for term, weight in zip(terms.tolist(), weights.tolist(), strict=True)
         if term != vocabulary.background
     }
+    if words.language is None:
+        return found
+    return {token: weight for token, weight in found.items() if language_of_token(token) == words.language}

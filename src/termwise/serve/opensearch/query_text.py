@@ -24,7 +24,7 @@ Occur = Literal["must", "should", "must_not"]
 
 TEXT_QUERIES = ("query_string", "simple_query_string")
 
-_WITHOUT_EFFECT = ("lenient", "analyze_wildcard")
+_WITHOUT_EFFECT = ("lenient", "analyze_wildcard", "auto_generate_synonyms_phrase_query")
 """Keys that are accepted: a value of a wrong type is refused anyway, and beginnings of words are analysed."""
 
 
@@ -43,11 +43,12 @@ class _Term(NamedTuple):
 
 @dataclass(frozen=True)
 class _Defaults:
-    """Fields and operator of words without a field; an operator that is not stated is `or`."""
+    """Fields and operator of words without a field, and their analyzer; an operator that is not stated is `or`."""
 
     fields: Fields
     names: tuple[Any, ...]
     operator: str | None
+    analyzer: dict[str, Any]
 
     @property
     def every(self) -> bool:
@@ -58,7 +59,7 @@ class _Defaults:
         self, words: str, *, boost: float = 1.0, is_prefix: bool = False, names: Sequence[Any] = ()
     ) -> _Term:
         """Return words of texts."""
-        given: Clause = {"query": words, "fields": list(names or self.names)}
+        given: Clause = {"query": words, "fields": list(names or self.names), **self.analyzer}
         if is_prefix:
             given["type"] = "bool_prefix"
         elif self.operator is not None:
@@ -70,7 +71,8 @@ class _Defaults:
 
     def phrase(self, words: str, *, boost: float = 1.0, names: Sequence[Any] = ()) -> _Term:
         """Return a phrase."""
-        given: Clause = {"query": words, "fields": list(names or self.names), "type": "phrase"}
+        fields = list(names or self.names)
+        given: Clause = {"query": words, "fields": fields, "type": "phrase", **self.analyzer}
         return _Term({"multi_match": given | ({"boost": boost} if boost != 1 else {})}, kind="phrase")
 
     def joined(self, terms: Sequence[tuple[Occur, _Term]]) -> _Term:
@@ -104,7 +106,7 @@ def read_text_query(kind: str, body: object, fields: Fields, most: int) -> tuple
         If a part is not supported, or the text cannot be read.
     """
     own = ("default_field", "allow_leading_wildcard", "type") if kind == "query_string" else ("flags",)
-    known = ("query", "fields", "default_operator", "boost", *_WITHOUT_EFFECT, *own)
+    known = ("query", "fields", "default_operator", "boost", "analyzer", *_WITHOUT_EFFECT, *own)
     given = known_keys(body, kind, known)
     only_default(given, kind, boost=1, flags="ALL", type="best_fields")
     for name in (*_WITHOUT_EFFECT, "allow_leading_wildcard"):
@@ -121,7 +123,8 @@ def read_text_query(kind: str, body: object, fields: Fields, most: int) -> tuple
             "a text of the query is longer than this service allows",
             facts=[("characters", len(words)), ("most", most)],
         )
-    defaults = _Defaults(fields, names, operator if "default_operator" in given else None)
+    analyzer = {"analyzer": given["analyzer"]} if given.get("analyzer") is not None else {}
+    defaults = _Defaults(fields, names, operator if "default_operator" in given else None, analyzer)
     parser = (_QueryString if kind == "query_string" else _SimpleQueryString)(words, defaults)
     return parser.read(), parser.notes
 

@@ -186,8 +186,7 @@ def read_search(
     asked = given.get("query", {"match_all": {}})
     query = counted = translate(asked, opened, settings)
     if given.get("post_filter") is not None:
-        both = {"bool": {"must": [asked], "filter": [given["post_filter"]]}}
-        query = translate(both, opened, settings)
+        query = translate(asked, opened, settings, also=given["post_filter"])
     notes: list[str] = []
     if given.get("min_score") is not None:
         query, counted = (_with_least(each, given["min_score"], searcher) for each in (query, counted))

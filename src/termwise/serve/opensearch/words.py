@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from termwise.engine.similar_terms import SHORTEST, TWO_EDITS
+from termwise.engine.similar_terms import MOST_TERMS, SHORTEST, TWO_EDITS
 from termwise.engine.word_matches import NAMED, is_number_of_words
 from termwise.fast_dataclass import dataclass
 from termwise.search import Searcher
@@ -16,6 +16,7 @@ from termwise.serve.opensearch.conditions import pattern
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
 from termwise.serve.opensearch.json_checks import (
+    flag,
     known_keys,
     number,
     only_default,
@@ -23,20 +24,32 @@ from termwise.serve.opensearch.json_checks import (
     several,
     single,
     text,
+    whole,
 )
 from termwise.text import Analyzer
-from termwise.text.analyzer_by_attribute import readings
+from termwise.text.analyzer_by_attribute import AnalyzerByAttribute, languages_of, readings
 
-_OPERATORS: dict[str, Any] = {"operator": "or", "minimum_should_match": 1, "fuzziness": 0, "prefix_length": 0}
+_OPERATORS: dict[str, Any] = {"operator": "or", "minimum_should_match": 1, "fuzziness": 0}
 """Keys of clauses of which one word suffices, and their defaults."""
 
+_EDITS: dict[str, Any] = {
+    "prefix_length": 0,
+    "fuzzy_transpositions": True,
+    "fuzzy_rewrite": None,
+    "max_expansions": 50,
+}
+"""Keys about the similar words of ``fuzziness``, which change nothing, and their defaults."""
+
+_COMMON = ("query", "boost", "analyzer", "lenient", "zero_terms_query", "auto_generate_synonyms_phrase_query")
+"""Keys of every clause with words."""
+
 _MATCHES: dict[str, tuple[tuple[str, ...], dict[str, bool]]] = {
-    "match": (tuple(_OPERATORS), {}),
+    "match": ((*_OPERATORS, *_EDITS), {}),
     "match_phrase": (("slop",), {"phrase": True}),
     "match_phrase_prefix": (("slop", "max_expansions"), {"phrase": True, "prefix": True}),
-    "match_bool_prefix": ((*_OPERATORS, "max_expansions"), {"prefix": True}),
+    "match_bool_prefix": ((*_OPERATORS, *_EDITS), {"prefix": True}),
 }
-"""Clauses on one text: their keys besides query and boost, and what they say about the words."""
+"""Clauses on one text: their keys besides `_COMMON`, and what they say about the words."""
 
 _TYPES: dict[str, dict[str, bool]] = {
     "best_fields": {},
@@ -48,8 +61,11 @@ _TYPES: dict[str, dict[str, bool]] = {
 }
 """Types of multi_match, and what they say about the words."""
 
-_OWN_FUZZINESS = f"AUTO:{SHORTEST},{TWO_EDITS}"
+_OWN_FUZZINESS = ("AUTO", f"AUTO:{SHORTEST},{TWO_EDITS}")
 """The edits of a fuzzy search, as OpenSearch writes them."""
+
+_FUZZINESS = re.compile(r"[012]|AUTO(:[0-9]{1,3},[0-9]{1,3})?")
+"""Forms of ``fuzziness``."""
 
 _STATED = {"match": ("operator", "minimum_should_match"), "fuzzy": ("fuzziness",), "prefix": ()}
 """Keys that state options of `Search`."""
@@ -82,6 +98,10 @@ class Words:
         The fields of the clause if they are only some of the texts, all of which are searched.
     own_boosts : str
         The fields with the weights of the index if the clause has other boosts of them, which change nothing.
+    language : str or None
+        Language of the words, in an index whose analyzer depends on an attribute.
+    others : tuple of str
+        Sentences on keys of the clause that change nothing, or are approximated.
     """
 
     text: str = ""
@@ -95,11 +115,13 @@ class Words:
     stated: frozenset[str] = frozenset(_STATED)
     part: str = ""
     own_boosts: str = ""
+    language: str | None = None
+    others: tuple[str, ...] = ()
 
     @property
     def notes(self) -> list[str]:
         """Sentences on what the clause asks for and the search does not do."""
-        found = []
+        found = [*self.others]
         if self.part:
             found.append(
                 f"a clause on [{self.part}] searches all texts of a document, because the index has one weight "
@@ -120,7 +142,7 @@ class Words:
     @property
     def before_last(self) -> Words:
         """The words before the last one, as a phrase."""
-        return Words(" ".join(self.text.split()[:-1]), phrase=True)
+        return Words(" ".join(self.text.split()[:-1]), phrase=True, language=self.language)
 
     def needed(self, analyzer: Analyzer) -> list[str]:
         """Return the words or the phrase, as conditions on texts; words that one language removes are left out."""
@@ -128,7 +150,7 @@ class Words:
             return [self.text] if analyzer.tokens(self.text) else []
         if analyzer.vocabulary is not None:  # tokens are pieces; a text can have those of other words
             return [each for each in dict.fromkeys(self.text.split()) if analyzer.tokens(each)]
-        analysis, *others = (each.analyze(self.text) for each in readings(analyzer))
+        analysis, *others = (each.analyze(self.text) for each in readings(analyzer, self.language))
         words = [each.start for each in analysis.compounds()]
         firsts = {analysis.tokens[place]: tuple(analysis.spans[place].tolist()) for place in reversed(words)}
         kept = [other.spans.tolist() for other in others]
@@ -145,13 +167,14 @@ def read_words(kind: str, body: object, searcher: Searcher, fields: Fields, most
     A clause for some of the texts of a document is for all of them; see `Fields.part`.
     """
     if kind == "multi_match":
-        words = _multi_match(body, fields)
+        words = _multi_match(body, searcher.analyzer, fields)
     elif kind in PATTERNS:
         words = _beginning(kind, body, fields)
     elif kind in WORD_CLAUSES:
         name, value = single(body, kind)
         part = fields.part(kind, [name])
-        words = _neural_sparse(value, searcher) if kind == "neural_sparse" else _match(kind, value)
+        is_sparse = kind == "neural_sparse"
+        words = _neural_sparse(value, searcher) if is_sparse else _match(kind, value, searcher.analyzer)
         words = replace(words, part=part)
     else:
         raise UnsupportedError.of("here, the clause", kind, WORD_CLAUSES)
@@ -163,11 +186,19 @@ def read_words(kind: str, body: object, searcher: Searcher, fields: Fields, most
     return words
 
 
-def _match(kind: str, value: object) -> Words:
+def is_for_all(kind: str, body: object, analyzer: Analyzer) -> bool:
+    """Whether a clause is for all documents, because the analyzer removes all its words."""
+    value = body if kind == "multi_match" else single(body, kind)[1]
+    if not isinstance(value, dict) or str(value.get("zero_terms_query")).lower() != "all":
+        return False
+    return not analyzer.tokens(text(value.get("query"), f"query of {kind}"))
+
+
+def _match(kind: str, value: object, analyzer: Analyzer) -> Words:
     keys, meaning = _MATCHES[kind]
     given = value if isinstance(value, dict) else {"query": text(value, kind)}
-    only_default(known_keys(given, kind, ("query", "boost", *keys)), kind, slop=0)
-    return _words(given, kind, meaning)
+    only_default(known_keys(given, kind, (*_COMMON, *keys)), kind, slop=0)
+    return _words(given, kind, meaning, analyzer)
 
 
 def _beginning(kind: str, body: object, fields: Fields) -> Words:
@@ -180,8 +211,8 @@ def _beginning(kind: str, body: object, fields: Fields) -> Words:
     return Words(beginning, prefix=True, part=part)
 
 
-def _multi_match(body: object, fields: Fields) -> Words:
-    keys = ("query", "fields", "type", "boost", "slop", "max_expansions", *_OPERATORS)
+def _multi_match(body: object, analyzer: Analyzer, fields: Fields) -> Words:
+    keys = (*_COMMON, "fields", "type", "slop", "tie_breaker", *_OPERATORS, *_EDITS)
     given = known_keys(body, "multi_match", keys)
     part, own_boosts = _fields(several(given.get("fields", "*")) or ["*"], fields)
     kind = text(given.get("type", "best_fields"), "type of multi_match")
@@ -189,22 +220,73 @@ def _multi_match(body: object, fields: Fields) -> Words:
         raise UnsupportedError.of("type of multi_match", kind, _TYPES)
     meaning, where = _TYPES[kind], f"multi_match of the type {kind}"
     only_default(given, where, slop=0, **(_OPERATORS if meaning.get("phrase") else {}))
-    if not meaning.get("prefix"):
-        only_default(given, where, max_expansions=50)
-    return replace(_words(given, "multi_match", meaning), part=part, own_boosts=own_boosts)
+    words = replace(_words(given, "multi_match", meaning, analyzer), part=part, own_boosts=own_boosts)
+    if number(given.get("tie_breaker", 0), "tie_breaker of multi_match"):
+        note = "tie_breaker of multi_match changes nothing: the texts of a document have one score together"
+        words = replace(words, others=(*words.others, note))
+    return words
 
 
-def _words(given: Mapping[str, Any], kind: str, meaning: Mapping[str, Any]) -> Words:
+def _words(given: Mapping[str, Any], kind: str, meaning: Mapping[str, Any], analyzer: Analyzer) -> Words:
     words = text(given.get("query"), f"query of {kind}")
     if meaning.get("prefix"):
         words = words.rstrip()  # after a blank, the last word is whole
+    for name in ("lenient", "auto_generate_synonyms_phrase_query", "fuzzy_transpositions"):
+        flag(given.get(name, True), f"{name} of {kind}")
+    for name, least in (("prefix_length", 0), ("max_expansions", 1)):
+        whole(given.get(name, 1), f"{name} of {kind}", least)
+    without_words = text(given.get("zero_terms_query", "none"), f"zero_terms_query of {kind}").lower()
+    if without_words not in ("none", "all"):
+        raise UnsupportedError.of(f"zero_terms_query of {kind}", without_words, ["none", "all"])
+    language, others = _language(given.get("analyzer"), kind, analyzer)
+    meaning = {**meaning, "language": language}
     if meaning.get("phrase"):
-        return Words(words, _boost(given), **meaning)
+        return Words(words, _boost(given), **meaning, others=others)
     stated = frozenset(name for name, keys in _STATED.items() if any(key in given for key in keys))
     operators = _operators(given, kind)
-    if meaning and operators.pop("every", False):
-        operators["least"] = "100%"  # by their postings, also those of words that begin with the last one
-    return Words(words, _boost(given), **meaning, **operators, stated=stated | frozenset(meaning))
+    if meaning.get("prefix"):
+        stated |= {"prefix"}
+        if operators.pop("every", False):
+            operators["least"] = "100%"  # by their postings, also those of words that begin with the last one
+    if operators.get("fuzzy"):
+        others += _edits(given, kind)
+    return Words(words, _boost(given), **meaning, **operators, stated=stated, others=others)
+
+
+def _edits(given: Mapping[str, Any], kind: str) -> tuple[str, ...]:
+    """Return a sentence on keys that ask for other similar words than a fuzzy search has; none without any."""
+    fuzziness = str(given["fuzziness"]).upper()
+    others = [
+        name for name, default in _EDITS.items() if given.get(name, default) not in (default, str(default))
+    ]
+    if fuzziness not in _OWN_FUZZINESS:
+        others.insert(0, "fuzziness")
+    if not others:
+        return ()
+    return (
+        f"[{', '.join(others)}] of {kind} cannot be chosen: fuzziness replaces words that the index lacks, by at most "
+        f"{MOST_TERMS} words with one edit from {SHORTEST} letters on, and two from {TWO_EDITS}",
+    )
+
+
+def _language(name: object, kind: str, analyzer: Analyzer) -> tuple[str | None, tuple[str, ...]]:
+    """Return the language that an analyzer of a clause names, and a sentence if it is not the one of the index."""
+    own = analyzer.spec.name
+    if name is None or name == own:
+        return None, ()
+    given = text(name, f"analyzer of {kind}")
+    named = given.partition("-")[0]
+    if isinstance(analyzer, AnalyzerByAttribute):
+        language = analyzer.known(named)
+        if language is None:
+            fix = "name a language of the documents, as de or german"
+            raise UnsupportedError.of(f"analyzer of {kind}", given[:100], languages_of(analyzer), fix)
+        note = f"the analyzer {given} says the language of the words: results are documents of this language"
+        return language, (note,)
+    if named != own.partition("-")[0]:
+        fix = "leave it out: a query has the analyzer of the index"
+        raise UnsupportedError.of(f"analyzer of {kind}", given[:100], [own], fix)
+    return None, (f"the analyzer of a query is that of the index, {own}, and not {given}",)
 
 
 def _operators(given: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -213,9 +295,8 @@ def _operators(given: Mapping[str, Any], where: str) -> dict[str, Any]:
         raise UnsupportedError.of(f"operator of {where}", operator, ["or", "and"])
     least = least_of(given, f"minimum_should_match of {where}")
     fuzziness = str(given.get("fuzziness", "0")).upper()
-    if fuzziness not in ("0", "AUTO", _OWN_FUZZINESS):
-        raise UnsupportedError.of(f"fuzziness of {where}", fuzziness, ["0", "AUTO", _OWN_FUZZINESS])
-    only_default(given, where, prefix_length=0)
+    if not _FUZZINESS.fullmatch(fuzziness):
+        raise UnsupportedError.of(f"fuzziness of {where}", fuzziness[:100], ["0", "1", "2", *_OWN_FUZZINESS])
     every, fuzzy = operator == "and" or least == "100%", fuzziness != "0"
     if every:  # of similar words, by their postings; others are looked for in the texts
         return {"fuzzy": True, "least": "100%"} if fuzzy else {"every": True}

@@ -1,0 +1,154 @@
+"""Keys and clauses that clients of search boxes send, and that are approximated or change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+from tests.unit.serve.conftest import TEAS, served
+from tests.unit.serve.opensearch.test_search import ids, refused, search, warnings_of
+
+import termwise
+from termwise.text import make_analyzer_by_attribute
+
+EDITS = (
+    "cannot be chosen: fuzziness replaces words that the index lacks, by at most 5 words with one edit from 4 letters "
+    "on, and two from 8"
+)
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    folder = tmp_path_factory.mktemp("shop") / "shop.tw"
+    termwise.build_index(TEAS, folder, store_text=True)
+    with served([str(folder)]) as client:
+        yield client
+
+
+def hits(answer: Any) -> list[tuple[str, float]]:
+    return [(hit["_id"], hit["_score"]) for hit in answer["hits"]["hits"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "same", "notes"),
+    [
+        ({"match": {"text": {"query": "green tea", "lenient": True, "fuzzy_transpositions": True, "prefix_length": 0,
+                             "auto_generate_synonyms_phrase_query": False, "zero_terms_query": "none",
+                             "max_expansions": 20}}}, {"match": {"text": "green tea"}}, []),
+        ({"match": {"text": {"query": "geen", "fuzziness": "AUTO", "prefix_length": 1, "max_expansions": 10,
+                             "fuzzy_transpositions": False}}},
+         {"match": {"text": {"query": "geen", "fuzziness": "AUTO"}}},
+         [f"[prefix_length, fuzzy_transpositions, max_expansions] of match {EDITS}"]),
+        *(({"multi_match": {"query": "geen rise", "fuzziness": fuzziness}},
+           {"multi_match": {"query": "geen rise", "fuzziness": "AUTO"}}, [f"[fuzziness] of multi_match {EDITS}"])
+          for fuzziness in (1, 2, "1", "auto:3,6")),
+        ({"multi_match": {"query": "green tea", "fields": ["title", "text"], "tie_breaker": 0.3}},
+         {"match": {"text": "green tea"}},
+         ["tie_breaker of multi_match changes nothing: the texts of a document have one score together"]),
+        ({"match_phrase": {"text": {"query": "green tea", "zero_terms_query": "all", "analyzer": "english"}}},
+         {"match_phrase": {"text": "green tea"}},
+         ["the analyzer of a query is that of the index, english-parts, and not english"]),
+        ({"query_string": {"query": "green tea", "analyzer": "english-parts"}}, {"match": {"text": "green tea"}}, []),
+        ({"match": {"text": {"query": "the of", "zero_terms_query": "ALL"}}}, {"match_all": {}}, []),
+        ({"bool": {"must": {"match": {"text": {"query": "the", "zero_terms_query": "all", "boost": 2}}},
+                   "filter": {"term": {"price": 9}}}},
+         {"constant_score": {"filter": {"term": {"price": 9}}, "boost": 2}}, []),
+        ({"match": {"text": {"query": "the of", "zero_terms_query": "none"}}}, {"ids": {"values": []}}, []),
+        ({"range": {"price": {"gt": 9, "boost": 3}}}, {"range": {"price": {"gt": 9}}},
+         ["boost of range changes nothing: a condition adds nothing to scores here"]),
+        ({"match": {"kind": {"query": "green", "boost": 3}}}, {"term": {"kind": "green"}},
+         ["boost of match changes nothing: a condition adds nothing to scores here"]),
+    ],
+)  # fmt: skip
+def test_keys_that_change_nothing_have_a_warning_where_they_would(
+    client: TestClient, query: object, same: object, notes: list[str]
+) -> None:
+    answer = client.post("/shop/_search", json={"query": query})
+    assert answer.status_code == 200, answer.text
+    assert hits(answer.json()) == hits(search(client, same))
+    assert warnings_of(answer) == notes
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"bool": {"must": {"match": {"text": "green tea"}}, "should": {"term": {"price": 9}}}},
+        {"query_string": {"query": "green tea"}},
+        {"dis_max": {"queries": [{"match": {"text": "green tea"}}]}},
+        {"function_score": {"query": {"match": {"text": "green tea"}}, "weight": 2, "boost_mode": "sum"}},
+        {"bool": {"should": [{"match_all": {}}]}},
+    ],
+)
+def test_a_boost_of_the_whole_query_multiplies_scores(client: TestClient, query: Any) -> None:
+    ((kind, body),) = query.items()
+    limit: Any = {"post_filter": {"range": {"price": {"gt": 7}}}, "explain": True}
+    answer = search(client, {kind: {**body, "boost": 3}}, **limit)
+    assert hits(answer) == [
+        (each, pytest.approx(3 * score)) for each, score in hits(search(client, query, **limit))
+    ]
+    for hit in answer["hits"]["hits"]:
+        parts = hit["_explanation"]["details"]
+        assert sum(part["value"] for part in parts) == pytest.approx(hit["_score"])
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"match": {"text": {"query": "tea", "fuzziness": 3}}}, "[3]"),
+        ({"match": {"text": {"query": "tea", "fuzziness": "AUTO:a"}}}, "[AUTO:A]"),
+        ({"match": {"text": {"query": "tea", "prefix_length": -1}}}, "prefix_length of match"),
+        ({"match": {"text": {"query": "tea", "max_expansions": 0}}}, "max_expansions of match"),
+        ({"match": {"text": {"query": "tea", "lenient": "perhaps"}}}, "lenient of match"),
+        ({"match": {"text": {"query": "tea", "zero_terms_query": "some"}}}, "[some]"),
+        ({"match": {"text": {"query": ["tea"], "zero_terms_query": "all"}}}, "query of match"),
+        ({"match": {"text": {"query": "tea", "analyzer": "german"}}}, "analyzer of the index"),
+        ({"match": {"text": {"query": "tea", "analyzer": 7}}}, "[7]"),
+        ({"multi_match": {"query": "tea", "tie_breaker": "much"}}, "tie_breaker of multi_match"),
+        ({"bool": {"must": {"match": {"text": "tea"}}, "boost": -1}}, "boost of bool"),
+        ({"term": {"kind": {"value": "green", "boost": "x"}}}, "boost of term"),
+    ],
+)  # fmt: skip
+def test_wrong_values_of_ignored_keys_are_refused(client: TestClient, query: object, words: str) -> None:
+    refused(client, {"query": query}, words)
+
+
+@pytest.fixture(scope="module")
+def languages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    folder = tmp_path_factory.mktemp("languages") / "shop.tw"
+    texts = [
+        ("a", "de", "Warme Jacken aus Wolle"), ("b", "en", "A warm jacket of wool"),
+        ("c", "en", "jack stand for a car"), ("d", "de", "Jack Wolfskin Rucksack"),
+    ]  # fmt: skip
+    records = [{"id": name, "lang": lang, "text": text} for name, lang, text in texts]
+    termwise.build_index(
+        records, folder, attributes=["lang"], analyzer=make_analyzer_by_attribute("lang"), store_text=True
+    )
+    with served([str(folder)]) as client:
+        yield client
+
+
+@pytest.mark.parametrize("clause", ["match", "multi_match", "query_string", "match_phrase", "bool"])
+def test_an_analyzer_is_the_language_of_the_query(languages: TestClient, clause: str) -> None:
+    note = "the analyzer german says the language of the words: results are documents of this language"
+    german: dict[str, Any] = {"query": "jack", "analyzer": "german"}
+    inside = german if clause in ("multi_match", "query_string") else {"text": german}
+    query: Any = {clause: inside}
+    if clause == "bool":
+        others = {"match": {"text": {"query": "Wolfskin", "analyzer": "de-x", "boost": 2}}}
+        query = {"bool": {"must": [{"match": {"text": german}}], "should": [others]}}
+    answer = languages.post("/shop/_search", json={"query": query})
+    assert set(ids(answer.json())) == {"a", "d"}
+    assert note in warnings_of(answer)
+    assert set(ids(search(languages, {"match": {"text": "jack"}}))) == {"a", "c", "d"}
+
+
+def test_analyzers_of_no_or_several_languages_are_refused(languages: TestClient) -> None:
+    refused(
+        languages,
+        {"query": {"match": {"text": {"query": "jack", "analyzer": "standard"}}}},
+        "supported: de, en",
+    )
+    both = [{"match": {"text": {"query": "jack", "analyzer": each}}} for each in ("german", "english")]
+    refused(languages, {"query": {"bool": {"must": both}}}, "analyzers of several languages [de, en]")
