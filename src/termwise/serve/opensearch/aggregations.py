@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,14 +11,15 @@ import numpy as np
 
 from termwise.attributes import Schema
 from termwise.attributes.dates import EARLIEST
-from termwise.attributes.field_types import FieldType, attribute_value
+from termwise.attributes.field_types import FOLDED_TYPES, FieldType, attribute_value, folded_keyword
 from termwise.attributes.json_values import json_value
 from termwise.budget import spend
 from termwise.display.safe_text import shown
 from termwise.fast_dataclass import dataclass
-from termwise.filters import Equals, Exists, Filter, Not, ValueStatistics, as_filter, value_statistics
+from termwise.filters import Equals, Exists, Filter, In, Not, Or, ValueStatistics, as_filter, value_statistics
 from termwise.filters.facets import (
     Segments,
+    ValueCount,
     documents_in,
     facet_counts,
     interval_numbers,
@@ -35,7 +37,7 @@ from termwise.serve.opensearch.date_buckets import (
 )
 from termwise.serve.opensearch.date_formats import DateFormat
 from termwise.serve.opensearch.errors import UnsupportedError
-from termwise.serve.opensearch.fields import Fields
+from termwise.serve.opensearch.fields import Fields, is_like
 from termwise.serve.opensearch.json_checks import (
     LARGEST,
     SMALLEST,
@@ -56,7 +58,17 @@ Edge = str | int | float | None
 METRICS = ("stats", "min", "max", "avg", "sum", "value_count", "cardinality")
 """Aggregations that are numbers; the last two are for strings too."""
 
-BUCKETS = ("terms", "range", "date_range", "histogram", "date_histogram", "filter", "missing")
+BUCKETS = (
+    "terms",
+    "range",
+    "date_range",
+    "histogram",
+    "date_histogram",
+    "filter",
+    "filters",
+    "missing",
+    "global",
+)
 """Aggregations that are buckets of documents, which can have aggregations beneath them."""
 
 INNER = ("aggs", "aggregations")
@@ -75,14 +87,16 @@ MOST_BUCKETS = 10_000
 """Buckets of an answer."""
 
 _INSTEAD = {
-    "filters": "use a filter for each",
     "percentiles": "use stats, or histogram",
-    "global": "send a search without a query",
+    "composite": "use terms beneath terms, of at most --max-results values",
 }
 """What to use in place of some aggregations."""
 
 _ALL = {"match_all": ("boost",), "bool": ("must", "filter", "must_not", "should", "minimum_should_match")}
 """Keys of the clauses of ``filter`` that all documents fulfil if they are empty."""
+
+_PATTERN = re.compile(r"(?:[\w %'/,:-]|\.\*){1,200}")
+"""Patterns of values: ``.*``, and signs that stand for themselves in patterns of OpenSearch."""
 
 _ORDERS = {"_count": ("desc",), "_key": ("asc", "desc")}
 """Orders of values by what they are of."""
@@ -98,6 +112,39 @@ class Range:
 
 
 @dataclass(frozen=True)
+class Values:
+    """Which values ``terms`` counts: those of a list, or that fit a pattern with ``*`` for any characters.
+
+    Attributes
+    ----------
+    include, exclude : tuple of str, int or bool, str or None
+    missing : str, int, bool or None
+        Value of documents without one; they are in no bucket if it is None.
+    folded : bool
+        Whether the spellings of a value are one value; those above are written as `folded_keyword` writes them.
+    """
+
+    include: tuple[Any, ...] | str | None = None
+    exclude: tuple[Any, ...] | str | None = None
+    missing: Any = None
+    folded: bool = False
+
+    def is_missing(self, value: Any) -> bool:
+        """Whether a value is that of documents without one."""
+        return self.missing is not None and self._plain(value) == self._plain(self.missing)
+
+    def _plain(self, value: Any) -> Any:
+        return folded_keyword(value) if self.folded else value
+
+    def have(self, value: Any) -> bool:
+        """Whether a value is counted."""
+        value = self._plain(value)
+        return (self.include is None or _is_among(value, self.include)) and not (
+            self.exclude is not None and _is_among(value, self.exclude)
+        )
+
+
+@dataclass(frozen=True)
 class Aggregation:
     """Buckets of documents, or statistics of an attribute.
 
@@ -108,11 +155,17 @@ class Aggregation:
     kind : str
         One of `BUCKETS` or `METRICS`, or `TOP_HITS`.
     field : str
-        Attribute; empty for ``filter``.
+        Attribute; empty for ``filter``, ``filters`` and ``global``.
     size : int
         Number of values of ``terms``.
     by_key : str
         Order of values by themselves, ``asc`` or ``desc``; empty if the most frequent ones are first.
+    values : Values
+        Of ``terms``.
+    filters : tuple of (str, Filter or None)
+        Of ``filters``: keys and conditions, None for all documents. Keys are empty if `keyed` is false.
+    other : str or None
+        Key of the documents that fulfil none of these conditions.
     ranges : tuple of Range
     width, start : float
         Interval and offset of ``histogram``.
@@ -153,6 +206,9 @@ class Aggregation:
     bounds: tuple[int, int] | None = None
     order: tuple[str, str] = ("_key", "asc")
     top: TopHits | None = None
+    values: Values = Values()
+    filters: tuple[tuple[str, Filter | None], ...] = ()
+    other: str | None = None
 
     @property
     def count(self) -> int:
@@ -212,13 +268,18 @@ def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, lev
         field = _attribute(known_keys(body, where, known), fields)
         return Aggregation(name, kind, _numeric(kind, field, fields) if kind not in METRICS[-2:] else field)
     if kind == "filter":
-        clause, conditions = single(body, f"the filter of {where}")
-        is_all = clause == "match_all" or (clause == "bool" and not any(record(conditions, clause).values()))
-        if is_all:
-            known_keys(conditions, clause, _ALL[clause])
-        return Aggregation(name, kind, filter=None if is_all else read_filter(body), inner=inner)
+        return Aggregation(name, kind, filter=_condition(body, where, read_filter), inner=inner)
+    if kind == "filters":
+        return _filters(Aggregation(name, kind, inner=inner), body, where, read_filter)
+    if kind == "global":
+        known_keys(body, where, ())
+        if level > 1:
+            raise UnsupportedError.of("beneath an aggregation, the aggregation", kind)
+        if any(_has_hits(each) for each in inner):
+            raise UnsupportedError.of("beneath global, the aggregation", TOP_HITS)
+        return Aggregation(name, kind, inner=inner)
     keys = {
-        "terms": ("size", "order", "min_doc_count"),
+        "terms": ("size", "order", "min_doc_count", "missing", "include", "exclude"),
         "range": ("ranges", "keyed"),
         "date_range": ("ranges", "keyed", "format"),
         "histogram": ("interval", "offset", "min_doc_count", "keyed"),
@@ -242,7 +303,10 @@ def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, lev
             raise UnsupportedError.of(f"terms of the {of_type}", field, fix=fix)
         only_default(given, where, min_doc_count=1)
         size = whole(given.get("size", 10), "size", 1)
-        return Aggregation(name, kind, field, size, _order(given.get("order", [])), inner=inner)
+        values = _values(given, where, field, fields)
+        return Aggregation(
+            name, kind, field, size, _order(given.get("order", [])), inner=inner, values=values
+        )
     if kind == "missing":
         return Aggregation(name, kind, field, filter=Not(Exists(field)), inner=inner)
     keyed = flag(given.get("keyed", False), "keyed")
@@ -283,6 +347,64 @@ def _read(name: str, value: object, fields: Fields, read_filter: ReadFilter, lev
     if keyed and len({each.key for each in edges}) < len(edges):
         raise ServiceError("ranges of a keyed answer have different keys", facts=[("aggregation", name)])
     return Aggregation(name, kind, _numeric(kind, field, fields), ranges=edges, keyed=keyed, inner=inner)
+
+
+def _has_hits(asked: Aggregation) -> bool:
+    return asked.kind == TOP_HITS or any(map(_has_hits, asked.inner))
+
+
+def _condition(body: object, where: str, read_filter: ReadFilter) -> Filter | None:
+    """Return a condition on attributes; None for all documents."""
+    clause, conditions = single(body, f"the filter of {where}")
+    if clause != "match_all" and (clause != "bool" or any(record(conditions, clause).values())):
+        return read_filter(body)
+    known_keys(conditions, clause, _ALL[clause])
+    return None
+
+
+def _filters(asked: Aggregation, body: object, where: str, read_filter: ReadFilter) -> Aggregation:
+    """Return the buckets of several conditions, which have names or are a list."""
+    given = known_keys(body, where, ("filters", "other_bucket", "other_bucket_key"))
+    conditions = given.get("filters")
+    if not isinstance(conditions, dict | list) or not conditions:
+        raise ServiceError(f"{where} has an object or a list of filters")
+    keyed = isinstance(conditions, dict)
+    named = conditions.items() if isinstance(conditions, dict) else [("", each) for each in conditions]
+    other = None
+    if flag(given.get("other_bucket", "other_bucket_key" in given), f"other_bucket of {where}"):
+        other = text(given.get("other_bucket_key", "_other_"), f"other_bucket_key of {where}")
+    filters = tuple((key, _condition(each, where, read_filter)) for key, each in named)
+    return replace(asked, filters=filters, other=other, keyed=keyed)
+
+
+def _values(given: Mapping[str, Any], where: str, field: str, fields: Fields) -> Values:
+    """Return which values of an attribute are counted."""
+    folded = fields.schema[field] in FOLDED_TYPES
+
+    def typed(value: object) -> Any:
+        found = fields.typed(field, value)
+        as_filter(Equals(field, found), fields.schema)
+        return found
+
+    def chosen(name: str) -> tuple[Any, ...] | str | None:
+        value = given.get(name)
+        if value is None:
+            return None
+        if isinstance(value, list):
+            found = tuple(map(typed, value))
+            return tuple(map(folded_keyword, found)) if folded else found
+        is_pattern = isinstance(value, str) and _PATTERN.fullmatch(value)
+        if not is_pattern or fields.schema[field] in ("boolean", "integer"):
+            known = ["a list of values", "for strings, a pattern of letters, digits and .*"]
+            raise UnsupportedError.of(f"{name} of {where}", shown(value), known)
+        return str(value).replace(".*", "*")
+
+    missing = None if given.get("missing") is None else typed(given["missing"])
+    return Values(chosen("include"), chosen("exclude"), missing, folded)
+
+
+def _is_among(value: Any, chosen: tuple[Any, ...] | str) -> bool:
+    return is_like(value, chosen) if isinstance(chosen, str) else value in chosen
 
 
 def _format(given: Mapping[str, Any], where: str) -> DateFormat:
@@ -394,11 +516,18 @@ class AggregationAnswers:
         Number of values of an attribute that are counted, and of documents in all `TOP_HITS` together.
     top_hits : callable
         Returns the answer of `TOP_HITS` for counted rows.
+    every : callable
+        Returns all documents, for ``global``.
     """
 
     def __init__(
-        self, schema: Schema, most_values: int, top_hits: Callable[[TopHits, Segments], dict[str, Any]]
+        self,
+        schema: Schema,
+        most_values: int,
+        top_hits: Callable[[TopHits, Segments], dict[str, Any]],
+        every: Callable[[], Segments],
     ) -> None:
+        self._every = every
         self.schema, self.most_values, self._buckets_left = schema, most_values, MOST_BUCKETS
         self._top_hits, self._hits_left = top_hits, most_values
 
@@ -420,8 +549,8 @@ class AggregationAnswers:
                     fixes=["ask for fewer buckets, or a smaller size of top_hits"],
                 )
             return answer
-        if asked.kind in ("filter", "missing"):
-            kept = segments
+        if asked.kind in ("filter", "missing", "global"):
+            kept = self._every() if asked.kind == "global" else segments
             if asked.filter is not None:
                 kept = segments_with(segments, as_filter(asked.filter, self.schema))
             return {"doc_count": documents_in(kept), **self.of(asked.inner, kept)}
@@ -430,6 +559,7 @@ class AggregationAnswers:
             answer, found = self._terms(asked, segments)
         else:
             buckets_of = {
+                "filters": self._filters,
                 "range": self._ranges,
                 "date_range": self._ranges,
                 "histogram": self._histogram,
@@ -438,7 +568,7 @@ class AggregationAnswers:
             found = buckets_of[asked.kind](asked, segments)
         buckets = [{**bucket, **self.of(asked.inner, kept)} for bucket, kept in found]
         if asked.keyed:
-            of_range = asked.kind in ("range", "date_range")
+            of_range = asked.kind in ("filters", "range", "date_range")
             by_key = {
                 str(bucket.get("key_as_string", bucket["key"])): bucket
                 if not of_range
@@ -446,6 +576,8 @@ class AggregationAnswers:
                 for bucket in buckets
             }
             return {"buckets": by_key}
+        if asked.kind == "filters":
+            buckets = [_without_key(bucket) for bucket in buckets]
         return {**answer, "buckets": buckets}
 
     def _take(self, buckets: int) -> None:
@@ -456,8 +588,30 @@ class AggregationAnswers:
 
     def _terms(self, asked: Aggregation, segments: Segments) -> tuple[dict[str, Any], Buckets]:
         """Return the number of other documents, if it is known, and the buckets of the values."""
-        values = facet_counts(segments, asked.field, self.most_values)
+        which, without = asked.values, Not(Exists(asked.field))
+        counted = segments
+        if isinstance(which.include, tuple):
+            counted = segments_with(segments, as_filter(In(asked.field, which.include), self.schema))
+        values = facet_counts(counted, asked.field, self.most_values)
         are_all = len(values) < self.most_values
+        if which.missing is not None:
+            of_missing = as_filter(Equals(asked.field, which.missing), self.schema)
+            own = documents_in(segments_with(counted, of_missing))
+            added = documents_in(segments_with(segments, without))
+            values = [each for each in values if not which.is_missing(each.value)]
+            if own + added:
+                values.append(ValueCount(which.missing, own + added))
+                values.sort(key=lambda each: (-each.documents, each.value))
+        values = [each for each in values if which.have(each.value)]
+        if (
+            not are_all
+            and len(values) < asked.size
+            and (which.include, which.exclude, which.missing) != (None,) * 3
+        ):
+            what = f"missing, include or exclude, of an attribute of {self.most_values:,} or more values,"
+            raise UnsupportedError.of(
+                what, asked.field, fix="ask for a smaller size, or include a list of values"
+            )
         if asked.by_key:
             if not are_all:
                 what = f"order _key of an attribute of {self.most_values:,} or more values,"
@@ -474,10 +628,29 @@ class AggregationAnswers:
                 key: dict[str, Any] = {"key": value}
                 if isinstance(value, bool):
                     key = {"key": int(value), "key_as_string": str(value).lower()}
-                kept = segments_with(segments, Equals(asked.field, value)) if asked.inner else []
+                of_value: Filter = Equals(asked.field, value)
+                if which.is_missing(value):
+                    of_value = Or(of_value, without)
+                kept = segments_with(segments, of_value) if asked.inner else []
                 yield {**key, "doc_count": documents}, kept
 
         return answer, buckets()
+
+    def _filters(self, asked: Aggregation, segments: Segments) -> Buckets:
+        self._take(len(asked.filters) + (asked.other is not None))
+        rest = segments
+        for key, condition in asked.filters:
+            kept = segments
+            if condition is not None:
+                kept = segments_with(segments, condition)
+            yield {"key": key, "doc_count": documents_in(kept)}, kept
+            if asked.other is not None:
+                rest = [
+                    (columns, mask & ~fulfilled)
+                    for (columns, mask), (_, fulfilled) in zip(rest, kept, strict=True)
+                ]
+        if asked.other is not None:
+            yield {"key": asked.other, "doc_count": documents_in(rest)}, rest
 
     def _ranges(self, asked: Aggregation, segments: Segments) -> Buckets:
         self._take(len(asked.ranges))

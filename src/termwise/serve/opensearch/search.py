@@ -92,7 +92,13 @@ def search(
         if asked.counted is not asked.query:
             found = own.search(*_asked(opened, asked.counted, k=1, show=[]), settings)
         top_hits = partial(_top_hits, opened, replace(asked, query=asked.counted), found.results)
-        answers = AggregationAnswers(fields.schema, settings.max_results, top_hits)
+        all_documents = _asked(opened, TranslatedQuery({}), k=1, show=[])
+        answers = AggregationAnswers(
+            fields.schema,
+            settings.max_results,
+            top_hits,
+            lambda: own.results_of(*all_documents, settings).segments(),
+        )
         answer["aggregations"] = answers.of(asked.aggregations, found.results.segments())
     if asked.suggesters:
         answer["suggest"] = {each.name: suggest_answer(each, opened.searcher) for each in asked.suggesters}

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from termwise.display.safe_text import shown
 from termwise.engine.result_order import ID, POSITION, SCORE, written_key
 from termwise.errors import UnknownNameError
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
-from termwise.serve.opensearch.json_checks import known_keys, only_default, record, several, single
+from termwise.serve.opensearch.json_checks import known_keys, record, several, single
+
+_MODES = ("min", "max", "avg", "sum", "median")
+_NUMERIC_TYPES = ("long", "double", "date", "date_nanos")
+"""Values of ``mode`` and ``numeric_type``, which change nothing: attributes to sort by have one number."""
 
 
 def read_sort(value: object, fields: Fields) -> tuple[tuple[str, ...], bool]:
@@ -39,9 +44,15 @@ def _sort_entry(entry: object, fields: Fields) -> tuple[str, bool] | None:
     else:
         name, value = single(entry, "an entry of sort")
         given = {"order": value} if isinstance(value, str) else record(value, f"sort by {name}")
-    known = ("order",) if name == SCORE else ("order", "missing", "unmapped_type")
+    known = ("order",) if name == SCORE else ("order", "missing", "unmapped_type", "mode", "numeric_type")
     known_keys(given, f"sort by {name}", known)
-    only_default(given, f"sort by {name}", missing="_last")
+    for key, values, fix in (
+        ("missing", ("_last",), "documents without a value are last: leave it out, or give them a value"),
+        ("mode", _MODES, ""),
+        ("numeric_type", _NUMERIC_TYPES, ""),
+    ):
+        if given.get(key, values[0]) not in values:
+            raise UnsupportedError.of(f"{key} of sort by {name}", shown(given[key]), values, fix)
     order = given.get("order", "desc" if name == SCORE else "asc")
     if order not in ("asc", "desc") or (name, order) == (SCORE, "asc"):
         orders, fix = (

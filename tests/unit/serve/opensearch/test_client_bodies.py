@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from tests.unit.serve.conftest import TEAS, served
 from tests.unit.serve.opensearch.test_search import ids, refused, search, warnings_of
 
 import termwise
+from termwise.attributes import Schema
+from termwise.serve import ServiceSettings
 from termwise.text import make_analyzer_by_attribute
 
 EDITS = (
@@ -152,3 +155,134 @@ def test_analyzers_of_no_or_several_languages_are_refused(languages: TestClient)
     )
     both = [{"match": {"text": {"query": "jack", "analyzer": each}}} for each in ("german", "english")]
     refused(languages, {"query": {"bool": {"must": both}}}, "analyzers of several languages [de, en]")
+
+
+def test_modes_and_types_of_sort_keys_change_nothing(client: TestClient) -> None:
+    price = {"order": "desc", "mode": "avg", "numeric_type": "double", "missing": "_last"}
+    assert ids(search(client, sort=[{"price": price}])) == ids(search(client, sort=[{"price": "desc"}]))
+    for wrong in (
+        {"missing": "_first"},
+        {"missing": 0},
+        {"missing": []},
+        {"mode": "first"},
+        {"numeric_type": []},
+    ):
+        refused(client, {"sort": [{"price": wrong}]}, f"{next(iter(wrong))} of sort by price")
+    refused(client, {"sort": [{"price": {"missing": "_first"}}]}, "documents without a value are last")
+
+
+def buckets(client: TestClient, query: object = None, **asked: Any) -> Any:
+    found = search(client, query or {"match_all": {}}, size=0, aggs={"a": asked})["aggregations"]["a"]
+    return found["buckets"]
+
+
+def test_each_of_several_conditions_has_a_bucket(client: TestClient) -> None:
+    """Prices of green: 12 and 9; black: 7; ware: 40; herb: 5."""
+    cheap, green = {"range": {"price": {"lt": 10}}}, {"term": {"kind": "green"}}
+    mean = {"mean": {"avg": {"field": "price"}}}
+    found = buckets(
+        client, filters={"other_bucket": True, "filters": {"cheap": cheap, "green": green}}, aggs=mean
+    )
+    assert found == {
+        "cheap": {"doc_count": 3, "mean": {"value": 7}},
+        "green": {"doc_count": 2, "mean": {"value": 10.5}},
+        "_other_": {"doc_count": 1, "mean": {"value": 40}},
+    }
+    tea = {"match": {"text": "tea"}}
+    every = {"match_all": {}}
+    assert buckets(client, tea, filters={"filters": [cheap, every], "other_bucket_key": "rest"}) == [
+        {"doc_count": 2}, {"doc_count": 4}, {"doc_count": 0},
+    ]  # fmt: skip
+    assert list(buckets(client, filters={"filters": {"green": green}, "other_bucket_key": "rest"})) == [
+        "green",
+        "rest",
+    ]
+    for wrong in ({}, {"filters": {}}, {"filters": "x"}):
+        refused(client, {"aggs": {"a": {"filters": wrong}}}, "an object or a list of filters")
+    refused(client, {"aggs": {"a": {"filters": {"filters": [{"match": {"text": "tea"}}]}}}}, "[match]")
+
+
+def test_a_global_aggregation_is_for_all_documents(client: TestClient) -> None:
+    kinds = {"kinds": {"terms": {"field": "kind"}}}
+    found = search(
+        client, {"match": {"text": "rice"}}, size=0, aggs={"all": {"global": {}, "aggs": kinds}, **kinds}
+    )
+    assert found["aggregations"]["all"]["doc_count"] == 5
+    assert len(found["aggregations"]["all"]["kinds"]["buckets"]) == 4
+    assert len(found["aggregations"]["kinds"]["buckets"]) == 1
+    refused(client, {"aggs": {"a": {"filter": {"match_all": {}}, "aggs": {"b": {"global": {}}}}}}, "[global]")
+    refused(client, {"aggs": {"a": {"global": {}, "aggs": {"b": {"top_hits": {}}}}}}, "beneath global")
+
+
+@pytest.mark.parametrize(
+    ("terms", "found"),
+    [
+        ({"field": "tags", "missing": "none"}, [("none", 4), ("loose", 1)]),
+        ({"field": "tags", "missing": "loose"}, [("loose", 5)]),
+        ({"field": "kind", "missing": "none"}, [("green", 2), ("black", 1), ("herb", 1), ("ware", 1)]),
+        ({"field": "kind", "include": ["ware", "green", "red"]}, [("green", 2), ("ware", 1)]),
+        ({"field": "kind", "exclude": ["green"]}, [("black", 1), ("herb", 1), ("ware", 1)]),
+        ({"field": "kind", "include": ".*r.*", "exclude": "gre.*"}, [("herb", 1), ("ware", 1)]),
+        ({"field": "kind", "include": "gree"}, []),
+        ({"field": "price", "include": ["9", 7], "order": {"_key": "asc"}}, [(7, 1), (9, 1)]),
+        ({"field": "tags", "missing": "none", "include": ["none"]}, [("none", 4)]),
+    ],
+)  # fmt: skip
+def test_values_are_chosen(client: TestClient, terms: Any, found: list[tuple[Any, int]]) -> None:
+    inner = {"n": {"value_count": {"field": "price"}}}
+    seen = buckets(client, terms=terms, aggs=inner)
+    assert [(each["key"], each["doc_count"]) for each in seen] == found
+    assert [each["n"]["value"] for each in seen] == [count for _, count in found]
+    few = search(client, size=0, aggs={"a": {"terms": {**terms, "size": 1}}})["aggregations"]["a"]
+    assert few["sum_other_doc_count"] == sum(count for _, count in found[1:])
+
+
+@pytest.mark.parametrize(
+    ("terms", "words"),
+    [
+        ({"field": "kind", "include": "g(re)+en"}, "a list of values"),
+        ({"field": "kind", "include": "gre*"}, "a list of values"),
+        ({"field": "kind", "include": {"partition": 0, "num_partitions": 3}}, "a list of values"),
+        ({"field": "kind", "include": [3]}, "another type"),
+        ({"field": "kind", "include": []}, "at least one"),
+        ({"field": "price", "include": "9.*"}, "a list of values"),
+        ({"field": "price", "missing": "none"}, "another type"),
+    ],
+)
+def test_wrong_choices_of_values_are_refused(client: TestClient, terms: object, words: str) -> None:
+    refused(client, {"aggs": {"a": {"terms": terms}}}, words)
+
+
+def test_values_are_chosen_among_many(tmp_path: Path) -> None:
+    """Of nine values, only the four most frequent ones are counted."""
+    records = [{"id": f"{n}-{m}", "text": "tea", "kind": f"k{n}"} for n in range(9) for m in range(10 - n)]
+    termwise.build_index([*records, {"id": "x", "text": "tea"}], tmp_path / "shop.tw", attributes=["kind"])
+    with served([str(tmp_path / "shop.tw")], ServiceSettings(threads=2, max_results=4)) as client:
+
+        def counted(**terms: object) -> Any:
+            return [
+                (each["key"], each["doc_count"]) for each in buckets(client, terms={"field": "kind", **terms})
+            ]
+
+        assert counted(exclude=["k1"], size=2) == [("k0", 10), ("k2", 8)]
+        assert counted(include=["k8", "k0"]) == [("k0", 10), ("k8", 2)]
+        assert counted(missing="k8", size=2) == [("k0", 10), ("k1", 9)]
+        assert counted(missing="k8", include=["k8"]) == [("k8", 3)]
+        refused(
+            client,
+            {"size": 0, "aggs": {"a": {"terms": {"field": "kind", "include": "k8"}}}},
+            "a smaller size",
+        )
+
+
+def test_spellings_of_a_chosen_value_are_one(tmp_path: Path) -> None:
+    brands = ["Bosch", "BOSCH", "Bosch", "Aki", None]
+    records = [{"id": str(n), "text": "tea", "brand": brand} for n, brand in enumerate(brands)]
+    schema = Schema({"brand": "keyword folded"})
+    termwise.build_index(records, tmp_path / "shop.tw", attributes=schema)
+    inner = {"n": {"top_hits": {}}}
+    with served([str(tmp_path / "shop.tw")]) as client:
+        for terms in ({"include": ["bosch"]}, {"exclude": ["aki"]}, {"include": "bo.*"}):
+            assert buckets(client, terms={"field": "brand", **terms}) == [{"key": "Bosch", "doc_count": 3}]
+        (found,) = buckets(client, terms={"field": "brand", "missing": "AKI", "include": ["aki"]}, aggs=inner)
+        assert (found["doc_count"], found["n"]["hits"]["total"]["value"]) == (2, 2)
