@@ -36,6 +36,7 @@ from termwise.serve.opensearch.json_checks import (
     record,
     several,
     single,
+    whole,
 )
 from termwise.serve.opensearch.query_text import TEXT_QUERIES, read_text_query
 from termwise.serve.opensearch.words import (
@@ -72,6 +73,7 @@ CLAUSES = tuple(
             "dis_max",
             "match_all",
             "bool",
+            "boosting",
             "constant_score",
             "function_score",
             "ids",
@@ -132,9 +134,16 @@ class TranslatedQuery:
 
 
 def translate(
-    query: object, opened: OpenIndex, settings: ServiceSettings, also: object = None
+    query: object,
+    opened: OpenIndex,
+    settings: ServiceSettings,
+    *,
+    also: object = None,
+    rescore: object = None,
 ) -> TranslatedQuery:
-    """Translate the query of a body, for an index with its relevance; `also` is a condition that results fulfil.
+    """Translate the query of a body, for an index with its relevance.
+
+    Results fulfil the condition `also`, and `rescore` is a clause that adds to their scores.
 
     Raises
     ------
@@ -150,6 +159,8 @@ def translate(
     reading.require(query, scores=True)
     if also is not None:
         reading.require(also, scores=False)
+    if rescore is not None:
+        boost *= reading.rescore(rescore)
     found = reading.finished()
     return replace(found, factor=boost * found.factor, constant=boost * found.constant)
 
@@ -214,7 +225,11 @@ class _Reading:
             self.notes += notes
             return self.clause(found)
         if kind == "dis_max":
-            return self.clause(_largest(body))
+            found, notes = _largest(body)
+            self.notes += notes
+            return self.clause(found, exact=exact)
+        if kind == "bool" and (only := _only_clause(body)) is not None:
+            return self.clause(only, exact=exact)
         is_text = kind in MATCHES and not self.on_attribute(kind, body)
         if is_text and is_for_all(kind, body, self.searcher.analyzer):
             return "match_all", {"boost": self.words(kind, body).boost}
@@ -238,6 +253,11 @@ class _Reading:
             if scores:
                 self.constant += functions.constant
                 self.functions.append(functions)
+        elif kind == "boosting":
+            functions = self.demotion(body)
+            self.require(functions.query, scores=scores)
+            if scores:
+                self.functions.append(functions)
         elif kind == "ids":
             given_ids = self.identifiers(body)
             others = set(given_ids if self.ids is None else self.ids)
@@ -246,6 +266,56 @@ class _Reading:
             self.filters.append(self.filter(kind, body))
         else:
             self.require_words(kind, self.words(kind, body), scores=scores)
+
+    def demotion(self, body: object) -> Functions:
+        """Return a query whose results with a condition lose a part of the best score of the query."""
+        given = known_keys(body, "boosting", ("positive", "negative", "negative_boost", "boost"))
+        only_default(given, "boosting", boost=1)
+        left = number(given.get("negative_boost"), "negative_boost of boosting")
+        if left > 1:
+            raise UnsupportedError.of("negative_boost of boosting", left, ["a number up to 1"])
+        if not self.is_condition(given.get("negative")):
+            kind, _ = single(given["negative"], "negative of boosting")
+            fix = "to leave results with words out, use must_not"
+            raise UnsupportedError.of(
+                "negative of boosting, the clause", kind, ["conditions on attributes"], fix
+            )
+        shape = shape_of(self.condition(given["negative"]), self.searcher.schema)
+        boosts = [] if left == 1 else [{**shape, "weight": left - 1}]
+        return Functions(given.get("positive"), boosts, 0.0, True, [], "boosting")
+
+    def rescore(self, body: object) -> float:
+        """Read the clause that adds to scores of a rescore, and return the weight of the query."""
+        fix = "send one with a match_phrase, match or multi_match; other functions: function_score"
+        if isinstance(body, list):
+            if len(body) != 1:
+                raise UnsupportedError.of("several", "rescore", ["one"], fix)
+            (body,) = body
+        given = known_keys(body, "rescore", ("window_size", "query"))
+        whole(given.get("window_size", 10), "window_size of rescore", 1)
+        keys = ("rescore_query", "query_weight", "rescore_query_weight", "score_mode")
+        asked = known_keys(given.get("query"), "query of rescore", keys)
+        only_default(asked, "query of rescore", score_mode="total")
+        own, added = (number(asked.get(name, 1), name) for name in keys[1:3])
+        kind, inside = single(asked.get("rescore_query"), "rescore_query")
+        if kind not in ("match_phrase", "match", "multi_match"):
+            raise UnsupportedError.of(
+                "rescore by the clause", kind, ["match_phrase", "match", "multi_match"], fix
+            )
+        if not own:
+            raise UnsupportedError.of("query_weight of rescore", 0, ["a number above 0"])
+        if kind == "multi_match":
+            clause: dict[str, Any] = record(inside, kind)
+        else:
+            name, value = single(inside, kind)
+            if kind == "match" and self.on_attribute(kind, inside):
+                raise UnsupportedError.of("rescore by a match on the attribute", name, fix=fix)
+            clause = dict(value) if isinstance(value, dict) else {"query": value}
+        weight = number(clause.get("boost", 1), "boost") * added / own
+        clause = {**clause, "boost": number(weight, "the product of the weights of rescore")}
+        self.prefer([{kind: clause if kind == "multi_match" else {name: clause}}])
+        self.notes.append("rescore adds to the scores of all results, not only of the first window_size")
+        return own
 
     def require_words(self, kind: str, words: Words, *, scores: bool) -> None:
         """Read a clause on texts that all results fulfil."""
@@ -575,6 +645,13 @@ class _Reading:
 
     def finished(self) -> TranslatedQuery:
         """Return the query, or refuse a combination with other results."""
+        first = self.loose[0] if self.loose else ([], "")
+        if all(
+            len(group) == 1 and least == first[1] and _is_same(group[0], *first[0])
+            for group, least in self.loose
+        ):
+            boost = sum(group[0].boost for group, _ in self.loose)
+            self.loose = [([replace(words, boost=boost)], first[1]) for words in first[0]]
         if len(self.loose) + len(self.strict) + bool(self.optional) > 1:
             self.loose = [group for group in self.loose if not self.made_strict(group[0])]
         simple = all(words.weights is None and not (words.fuzzy or words.prefix) for words in self.optional)
@@ -731,7 +808,9 @@ def _without_boost(kind: str, body: object) -> tuple[dict[str, Any], Any]:
 def _outer_boost(query: object) -> tuple[object, float]:
     """Return the clause of a whole query without a boost that multiplies its score, and this boost."""
     kind, body = single(query, "a query")
-    if kind not in ("bool", "function_score", "dis_max", *TEXT_QUERIES) or not isinstance(body, dict):
+    if kind not in ("bool", "boosting", "function_score", "dis_max", *TEXT_QUERIES) or not isinstance(
+        body, dict
+    ):
         return query, 1.0
     inside = {name: value for name, value in body.items() if name != "boost"}
     return {kind: inside}, number(body.get("boost", 1), f"boost of {kind}")
@@ -753,25 +832,48 @@ def _some(filters: list[Filter], least: int) -> Filter:
     return found[0] if len(found) == 1 else Or(*found)
 
 
-def _largest(body: object) -> dict[str, Any]:
-    """Return a dis_max of a match on several texts as a multi_match; their best score is that of all texts."""
+def _is_same(words: Words, *others: Words) -> bool:
+    """Whether clauses have the same words and options, except for their boosts and fields."""
+    plain = {"boost": 1.0, "part": "", "own_boosts": "", "others": ()}
+    return all(replace(words, **plain) == replace(other, **plain) for other in others)
+
+
+def _only_clause(body: object) -> object:
+    """Return the clause that a bool consists of; None if it has several, or other keys."""
+    if not isinstance(body, dict) or len(body) != 1 or body.keys() - {"must", "should"}:
+        return None
+    ((_, clauses),) = body.items()
+    only = several(clauses)
+    return only[0] if len(only) == 1 else None
+
+
+def _largest(body: object) -> tuple[dict[str, Any], list[str]]:
+    """Return a dis_max of a match on several texts as a multi_match, and others as a bool with sentences about it.
+
+    The best score of a match on several texts is that of all texts.
+    """
     given = known_keys(body, "dis_max", ("queries", "tie_breaker", "boost"))
     only_default(given, "dis_max", boost=1)
     number(given.get("tie_breaker", 0), "tie_breaker of dis_max")
     queries = several(given.get("queries", []))
-    if len(queries) == 1:
-        return record(queries[0], "a query")
+    if not queries:
+        raise UnsupportedError.of("dis_max of", "no queries", ["one query or more"])
+    if all(each == queries[0] for each in queries):
+        return record(queries[0], "a query"), []
     fields: list[str] = []
     matches: list[dict[str, Any]] = []
     for each in queries:
         kind, match = single(each, "a query")
+        if kind != "match":
+            break
         name, value = single(match, kind)
         value = dict(value) if isinstance(value, dict) else {"query": value}
         fields.append(f"{name}^{value.pop('boost', 1)}")
-        matches.append(value | ({} if kind == "match" else {"kind": kind}))
-    if not matches or any(each != matches[0] for each in matches) or "kind" in matches[0]:
-        raise UnsupportedError.of("dis_max of", "other clauses", ["match of the same words on several texts"])
-    return {"multi_match": {**matches[0], "fields": fields}}
+        matches.append(value)
+    if len(matches) == len(queries) and all(each == matches[0] for each in matches):
+        return {"multi_match": {**matches[0], "fields": fields}}, []
+    note = "dis_max adds up the scores of its queries; OpenSearch takes the largest one"
+    return {"bool": {"should": queries, "minimum_should_match": 1}}, [note]
 
 
 def _bool(body: object) -> tuple[dict[str, Sequence[Any]], int]:

@@ -47,6 +47,7 @@ UNSET = {"version": False, "seq_no_primary_term": False, "profile": False}
 BODY_KEYS = (
     "query",
     "post_filter",
+    "rescore",
     "size",
     "from",
     "sort",
@@ -184,9 +185,10 @@ def read_search(
     searcher = opened.searcher
     fields = Fields.of(searcher)
     asked = given.get("query", {"match_all": {}})
-    query = counted = translate(asked, opened, settings)
+    rescore = given.get("rescore")
+    query = counted = translate(asked, opened, settings, rescore=rescore)
     if given.get("post_filter") is not None:
-        query = translate(asked, opened, settings, also=given["post_filter"])
+        query = translate(asked, opened, settings, also=given["post_filter"], rescore=rescore)
     notes: list[str] = []
     if given.get("min_score") is not None:
         query, counted = (_with_least(each, given["min_score"], searcher) for each in (query, counted))

@@ -286,3 +286,110 @@ def test_spellings_of_a_chosen_value_are_one(tmp_path: Path) -> None:
             assert buckets(client, terms={"field": "brand", **terms}) == [{"key": "Bosch", "doc_count": 3}]
         (found,) = buckets(client, terms={"field": "brand", "missing": "AKI", "include": ["aki"]}, aggs=inner)
         assert (found["doc_count"], found["n"]["hits"]["total"]["value"]) == (2, 2)
+
+
+ADDED = "functions are added to the score, in units of the best score of the query, and do not multiply it"
+
+
+def test_results_that_fulfil_a_negative_condition_lose_a_part_of_the_best_score(client: TestClient) -> None:
+    positive = {"match": {"text": "green tea"}}
+    negative = {"bool": {"filter": [{"term": {"kind": "green"}}, {"range": {"price": {"lt": 10}}}]}}
+    query = {"boosting": {"positive": positive, "negative": negative, "negative_boost": 0.25}}
+    answer = client.post("/shop/_search", json={"query": query})
+    plain = dict(hits(search(client, positive)))
+    plain["genmaicha"] -= 0.75 * max(plain.values())
+    assert dict(hits(answer.json())) == pytest.approx(plain, abs=1e-6)
+    assert ids(answer.json()) == sorted(plain, key=lambda name: -plain[name])
+    (warning,) = warnings_of(answer)
+    assert warning.startswith(f"boosting: {ADDED}.")
+    every = {
+        "boosting": {
+            "positive": {"match_all": {}},
+            "negative": {"term": {"kind": "green"}},
+            "negative_boost": 0.5,
+        }
+    }
+    scores = dict(hits(search(client, every)))
+    assert scores == {"assam": 1, "pot": 1, "mint/fresh": 1, "sencha": 0.5, "genmaicha": 0.5}
+    same = {**query["boosting"], "negative_boost": 1, "boost": 2}
+    assert dict(hits(search(client, {"boosting": same}))) == {
+        name: pytest.approx(2 * score) for name, score in hits(search(client, positive))
+    }
+
+
+def test_a_rescore_by_a_phrase_adds_to_scores(client: TestClient) -> None:
+    query = {"match": {"text": "tea rice"}}
+    phrase = {"match_phrase": {"text": {"query": "black tea", "boost": 2}}}
+    window = {"query": {"rescore_query": phrase, "query_weight": 0.5, "rescore_query_weight": 3}}
+    body = {"query": query, "rescore": [{"window_size": 50, **window}]}
+    answer = client.post("/shop/_search", json=body)
+    plain = dict(hits(search(client, query)))
+    best = search(client, {"match": {"text": "black tea"}})["hits"]["max_score"]
+    expected = {name: score / 2 + (name == "assam") * 6 * best for name, score in plain.items()}
+    assert dict(hits(answer.json())) == pytest.approx(expected)
+    assert "rescore adds to the scores of all results, not only of the first window_size" in warnings_of(
+        answer
+    )
+    terms = search(client, query, rescore={"query": {"rescore_query": {"match": {"text": "clay"}}}})
+    assert ids(terms)[0] == "pot"
+    short = search(client, query, rescore={"query": {"rescore_query": {"multi_match": {
+        "query": "black tea", "type": "phrase"}}}}, post_filter={"range": {"price": {"lt": 40}}})  # fmt: skip
+    assert ids(short) == ["assam", "genmaicha", "sencha"]
+
+
+@pytest.mark.parametrize(
+    ("query", "same", "notes"),
+    [
+        ({"dis_max": {"queries": [{"match": {"text": "tea rice"}}, {"match_phrase": {"text": "tea rice"}}]}},
+         {"bool": {"should": [{"match": {"text": "tea rice"}}, {"match_phrase": {"text": "tea rice"}}]}}, 1),
+        ({"dis_max": {"queries": [{"match": {"text": "clay"}}, {"match": {"text": "rice"}}], "tie_breaker": 0.5}},
+         {"match": {"text": "clay rice"}}, 1),
+        ({"dis_max": {"queries": [{"match_phrase": {"text": "green tea"}}] * 2}},
+         {"match_phrase": {"text": "green tea"}}, 0),
+        ({"bool": {"must": [{"multi_match": {"query": "tea rice", "boost": 2}}, {"match": {"text": "tea rice"}}]}},
+         {"match": {"text": {"query": "tea rice", "boost": 3}}}, 0),
+        ({"bool": {"must": [{"match_bool_prefix": {"text": "tea ri"}}, {"match_bool_prefix": {"text": "tea ri"}}]}},
+         {"match_bool_prefix": {"text": {"query": "tea ri", "boost": 2}}}, 0),
+        ({"bool": {"must": {"match": {"text": "tea"}}, "should": [{"bool": {"must": [{"bool": {"should": {
+            "range": {"price": {"gt": 9}}}}}]}}]}},
+         {"bool": {"must": {"match": {"text": "tea"}}, "should": {"range": {"price": {"gt": 9}}}}}, 0),
+        ({"bool": {"should": [{"bool": {"must": [{"match": {"text": "clay"}}]}}, {"match": {"text": "rice"}}]}},
+         {"match": {"text": "clay rice"}}, 0),
+        ({"bool": {"must": [{"match": {"text": "tea"}}, {"constant_score": {"filter": {"term": {"price": 9}}}}]}},
+         {"bool": {"must": [{"match": {"text": "tea"}}, {"match_all": {}}], "filter": {"term": {"price": 9}}}}, 0),
+    ],
+)  # fmt: skip
+def test_combinations_of_clauses_are_other_ones(
+    client: TestClient, query: object, same: object, notes: int
+) -> None:
+    answer = client.post("/shop/_search", json={"query": query})
+    assert answer.status_code == 200, answer.text
+    assert dict(hits(answer.json())) == pytest.approx(dict(hits(search(client, same))))
+    its_own = [
+        note for note in warnings_of(answer) if note.startswith("dis_max adds up the scores of its queries")
+    ]
+    assert len(its_own) == notes
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"query": {"boosting": {"positive": {"match_all": {}}, "negative": {"match": {"text": "a"}},
+                                 "negative_boost": 0.5}}}, "use must_not"),
+        ({"query": {"boosting": {"positive": {"match_all": {}}, "negative": {"term": {"price": 9}}}}}, "negative_boost"),
+        ({"query": {"boosting": {"positive": {"match_all": {}}, "negative": {"term": {"price": 9}},
+                                 "negative_boost": 2}}}, "a number up to 1"),
+        ({"query": {"boosting": {"negative": {"term": {"price": 9}}, "negative_boost": 0.5}}}, "a query"),
+        ({"query": {"boosting": {"positive": {"match_all": {}}, "negative_boost": 0.5}}}, "a query"),
+        ({"rescore": {"query": {"rescore_query": {"function_score": {}}}}}, "function_score"),
+        ({"rescore": {"query": {"rescore_query": {"match": {"kind": "a"}}}}}, "on the attribute [kind]"),
+        ({"rescore": {"query": {"rescore_query": {"match_phrase": {"text": {"query": "a b", "slop": 2}}}}}}, "slop"),
+        ({"rescore": {"query": {"rescore_query": {"match_phrase": {"text": "a b"}}, "score_mode": "max"}}}, "score_mode"),
+        ({"rescore": {"query": {"rescore_query": {"match_phrase": {"text": "a b"}}, "query_weight": 0}}}, "above 0"),
+        ({"rescore": [{}, {}]}, "several [rescore]"),
+        ({"rescore": {"learning_to_rank": {}}}, "[learning_to_rank]"),
+        ({"rescore": {"query": {}}}, "rescore_query"),
+    ],
+)  # fmt: skip
+def test_other_rescores_and_negatives_are_refused(client: TestClient, body: object, words: str) -> None:
+    refused(client, body, words)
