@@ -97,9 +97,17 @@ class Fields:
         return list(dict.fromkeys(name for names in self._whole for name in names))
 
     def whole_text(self, name: str) -> str:
-        """Return the text field of a subfield of ``search_as_you_type``, such as ``title`` of ``title._2gram``."""
+        """Return the text field of a subfield, such as ``title`` of ``title._2gram`` and ``title.ngram``."""
         base = _MADE_OF.sub("", name)
+        if base == name and name not in self.schema and name not in self._text_names:
+            base, _, subfield = name.rpartition(".")
+            base = name if subfield == "keyword" else base
         return base if base in self._text_names else name
+
+    def subfields(self, names: Sequence[str]) -> str:
+        """Return the names of subfields with analyzers of their own, which the index has not; ``""`` without any."""
+        others = [name for name in names if self.whole_text(name) != name and not _MADE_OF.search(name)]
+        return ", ".join(dict.fromkeys(others))
 
     def is_text(self, name: str) -> bool:
         """Whether a field is a text; it can be an attribute too. A field that is neither is an error."""

@@ -636,8 +636,8 @@ class _Reading:
 
     def check_condition(self, kind: str, words: Words) -> None:
         """Check that a condition is on all texts of a document; on some, it would let excluded results through."""
-        if words.part:
-            raise self.fields.refused_part(f"in filter and must_not, {kind}", words.part)
+        if words.part or words.subfields:
+            raise self.fields.refused_part(f"in filter and must_not, {kind}", words.part or words.subfields)
 
     def needed(self, words: Words) -> list[str]:
         """Return the words or the phrase of a clause, as conditions on texts."""
@@ -834,7 +834,7 @@ def _some(filters: list[Filter], least: int) -> Filter:
 
 def _is_same(words: Words, *others: Words) -> bool:
     """Whether clauses have the same words and options, except for their boosts and fields."""
-    plain = {"boost": 1.0, "part": "", "own_boosts": "", "others": ()}
+    plain: dict[str, Any] = {"boost": 1.0, "part": "", "subfields": "", "own_boosts": "", "others": ()}
     return all(replace(words, **plain) == replace(other, **plain) for other in others)
 
 

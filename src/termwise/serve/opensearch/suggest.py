@@ -116,7 +116,8 @@ def _read(name: str, value: object, common: object, fields: Fields) -> Suggester
     (kind,) = kinds
     body = known_keys(given[kind], where, (*_KEYS[kind], *_WITHOUT_EFFECT[kind]))
     only_default(body, where, suggest_mode="missing", sort="score", max_edits=2)
-    notes = Words(part=fields.part("suggest", [text(body.get("field"), f"field of {where}")])).notes
+    names = [text(body.get("field"), f"field of {where}")]
+    notes = Words(part=fields.part("suggest", names), subfields=fields.subfields(names)).notes
     if ignored := [key for key in _WITHOUT_EFFECT[kind] if key in body]:
         notes.append(f"in suggest, [{', '.join(ignored)}] changes nothing")
     tags = None

@@ -96,6 +96,8 @@ class Words:
         Those of ``match``, ``fuzzy`` and ``prefix`` that the clause states; for others, the index can have defaults.
     part : str
         The fields of the clause if they are only some of the texts, all of which are searched.
+    subfields : str
+        Those that are subfields of texts, such as ``title.ngram``, which are read as the texts.
     own_boosts : str
         The fields with the weights of the index if the clause has other boosts of them, which change nothing.
     language : str or None
@@ -114,6 +116,7 @@ class Words:
     least: str = "1"
     stated: frozenset[str] = frozenset(_STATED)
     part: str = ""
+    subfields: str = ""
     own_boosts: str = ""
     language: str | None = None
     others: tuple[str, ...] = ()
@@ -126,6 +129,10 @@ class Words:
             found.append(
                 f"a clause on [{self.part}] searches all texts of a document, because the index has one weight "
                 "for a word in all of them"
+            )
+        if self.subfields:
+            found.append(
+                f"the subfields [{self.subfields}] are read as the texts they belong to, with the analyzer of the index"
             )
         if self.own_boosts:
             found.append(
@@ -175,7 +182,7 @@ def read_words(kind: str, body: object, searcher: Searcher, fields: Fields, most
         part = fields.part(kind, [name])
         is_sparse = kind == "neural_sparse"
         words = _neural_sparse(value, searcher) if is_sparse else _match(kind, value, searcher.analyzer)
-        words = replace(words, part=part)
+        words = replace(words, part=part, subfields=fields.subfields([name]))
     else:
         raise UnsupportedError.of("here, the clause", kind, WORD_CLAUSES)
     if len(words.text) > most:
@@ -208,19 +215,22 @@ def _beginning(kind: str, body: object, fields: Fields) -> Words:
     if (kind == "wildcard" and beginning == value) or not re.fullmatch(r"[^\s*?\\]+", beginning):
         known = ["te*"] if kind == "wildcard" else ["the beginning of one word"]
         raise UnsupportedError.of(f"{kind} on a text with the value", value, known)
-    return Words(beginning, prefix=True, part=part)
+    return Words(beginning, prefix=True, part=part, subfields=fields.subfields([name]))
 
 
 def _multi_match(body: object, analyzer: Analyzer, fields: Fields) -> Words:
     keys = (*_COMMON, "fields", "type", "slop", "tie_breaker", *_OPERATORS, *_EDITS)
     given = known_keys(body, "multi_match", keys)
-    part, own_boosts = _fields(several(given.get("fields", "*")) or ["*"], fields)
+    names = several(given.get("fields", "*")) or ["*"]
+    part, own_boosts = _fields(names, fields)
+    subfields = fields.subfields([str(each).partition("^")[0] for each in names])
     kind = text(given.get("type", "best_fields"), "type of multi_match")
     if kind not in _TYPES:
         raise UnsupportedError.of("type of multi_match", kind, _TYPES)
     meaning, where = _TYPES[kind], f"multi_match of the type {kind}"
     only_default(given, where, slop=0, **(_OPERATORS if meaning.get("phrase") else {}))
-    words = replace(_words(given, "multi_match", meaning, analyzer), part=part, own_boosts=own_boosts)
+    words = _words(given, "multi_match", meaning, analyzer)
+    words = replace(words, part=part, subfields=subfields, own_boosts=own_boosts)
     if number(given.get("tie_breaker", 0), "tie_breaker of multi_match"):
         note = "tie_breaker of multi_match changes nothing: the texts of a document have one score together"
         words = replace(words, others=(*words.others, note))

@@ -376,7 +376,8 @@ def test_combinations_of_clauses_are_other_ones(
     [
         ({"query": {"boosting": {"positive": {"match_all": {}}, "negative": {"match": {"text": "a"}},
                                  "negative_boost": 0.5}}}, "use must_not"),
-        ({"query": {"boosting": {"positive": {"match_all": {}}, "negative": {"term": {"price": 9}}}}}, "negative_boost"),
+        ({"query": {"boosting": {"positive": {"match_all": {}}, "negative": {"term": {"price": 9}}}}},
+         "negative_boost"),
         ({"query": {"boosting": {"positive": {"match_all": {}}, "negative": {"term": {"price": 9}},
                                  "negative_boost": 2}}}, "a number up to 1"),
         ({"query": {"boosting": {"negative": {"term": {"price": 9}}, "negative_boost": 0.5}}}, "a query"),
@@ -384,7 +385,8 @@ def test_combinations_of_clauses_are_other_ones(
         ({"rescore": {"query": {"rescore_query": {"function_score": {}}}}}, "function_score"),
         ({"rescore": {"query": {"rescore_query": {"match": {"kind": "a"}}}}}, "on the attribute [kind]"),
         ({"rescore": {"query": {"rescore_query": {"match_phrase": {"text": {"query": "a b", "slop": 2}}}}}}, "slop"),
-        ({"rescore": {"query": {"rescore_query": {"match_phrase": {"text": "a b"}}, "score_mode": "max"}}}, "score_mode"),
+        ({"rescore": {"query": {"rescore_query": {"match_phrase": {"text": "a b"}}, "score_mode": "max"}}},
+         "score_mode"),
         ({"rescore": {"query": {"rescore_query": {"match_phrase": {"text": "a b"}}, "query_weight": 0}}}, "above 0"),
         ({"rescore": [{}, {}]}, "several [rescore]"),
         ({"rescore": {"learning_to_rank": {}}}, "[learning_to_rank]"),
@@ -393,3 +395,37 @@ def test_combinations_of_clauses_are_other_ones(
 )  # fmt: skip
 def test_other_rescores_and_negatives_are_refused(client: TestClient, body: object, words: str) -> None:
     refused(client, body, words)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"match": {"title.ngram": "green tea"}},
+        {
+            "multi_match": {
+                "query": "green tea",
+                "fields": ["title^3", "title.ngram^0.5", "text", "text._2gram"],
+            }
+        },
+        {"query_string": {"query": "green tea", "fields": ["title.ngram", "text"]}},
+        {"query_string": {"query": "title.ngram:(green tea)"}},
+        {
+            "bool": {
+                "must": {"match": {"title.ngram": "green tea"}},
+                "should": {"match": {"title.ngram": "tea"}},
+            }
+        },
+    ],
+)
+def test_subfields_are_read_as_their_texts(client: TestClient, query: object) -> None:
+    answer = client.post("/shop/_search", json={"query": query})
+    assert answer.status_code == 200, answer.text
+    assert set(ids(answer.json())) == {"sencha", "genmaicha", "assam", "pot"}
+    note = "the subfields [title.ngram] are read as the texts they belong to, with the analyzer of the index"
+    assert note in warnings_of(answer)
+
+
+def test_subfields_of_attributes_and_in_conditions_are_refused(client: TestClient) -> None:
+    for name in ("kind.ngram", "title.keyword", "colour.ngram"):
+        refused(client, {"query": {"match": {name: "green"}}}, "unknown field")
+    refused(client, {"query": {"bool": {"filter": {"match": {"text.ngram": "tea"}}}}}, "[text.ngram]")
