@@ -152,11 +152,32 @@ def refusal(error: TermwiseError) -> Response:
     return JsonAnswer(opensearch_error(error), status_code=status, headers=headers_of(status))
 
 
+_PAGES = (
+    'send searches with "sort": ["_id"], and in search_after the values of sort of the last result before; to get all '
+    "documents, do so with match_all"
+)
+
+_INSTEAD = {
+    "scroll": _PAGES,
+    "pit": _PAGES,
+    "search_point_in_time": _PAGES,
+    "search_scroll": _PAGES,
+    "search_template": "fill in the template in the client, and send the body to _search",
+    "msearch_template": "fill in the templates in the client, and send the bodies to _msearch",
+    "render_template": "fill in the template in the client",
+    "scripts": "fill in templates in the client; in place of scripts, use function_score, or a relevance file",
+    "update_by_query": "send the documents to change to _bulk, with update",
+    "reindex": "send the documents to _bulk of the other index",
+    "validate_query": "send the query to _search, with the size 0: a wrong one is refused with the reason",
+}
+"""What to use in place of some addresses and parameters; their parts are joined by ``_``."""
+
+
 def _check_parameters(request: Request, *known: str) -> None:
     """Refuse parameters that are not supported, or given twice, by name."""
     for name in request.query_params:
         if name not in known and name not in COSMETIC:
-            raise UnsupportedError.of("the parameter", name, known)
+            raise UnsupportedError.of("the parameter", name, known, _INSTEAD.get(name, ""))
         refuse_repeated(request.query_params, name)
 
 
@@ -669,8 +690,13 @@ def _size(size: float) -> str:
 
 async def _unsupported(service: Service, request: Request) -> Response:
     known = [re.sub(":[a-z]+", "", path) for _, _, paths, _, _ in _TABLE[:-2] for path in paths.split()]
+    parts = request.path_params.get("rest", "").split("/")
+    fixes = [_INSTEAD[name] for name in ("_".join(parts[:2]), parts[0]) if name in _INSTEAD]
     raise UnsupportedError.of(
-        "the address", f"{request.method} {legible(request.url.path)}", dict.fromkeys(known)
+        "the address",
+        f"{request.method} {legible(request.url.path)}",
+        [] if fixes else dict.fromkeys(known),
+        "".join(fixes[:1]),
     )
 
 

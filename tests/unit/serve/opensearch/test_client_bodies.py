@@ -429,3 +429,26 @@ def test_subfields_of_attributes_and_in_conditions_are_refused(client: TestClien
     for name in ("kind.ngram", "title.keyword", "colour.ngram"):
         refused(client, {"query": {"match": {name: "green"}}}, "unknown field")
     refused(client, {"query": {"bool": {"filter": {"match": {"text.ngram": "tea"}}}}}, "[text.ngram]")
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/shop/_search?scroll=1m", "in search_after"),
+        ("/_search/scroll", "in search_after"),
+        ("/_search/scroll/abc", "in search_after"),
+        ("/shop/_search/point_in_time?keep_alive=1m", "in search_after"),
+        ("/_search/template", "fill in the template in the client"),
+        ("/shop/_search/template", "fill in the template in the client"),
+        ("/_msearch/template", "to _msearch"),
+        ("/_scripts/box", "a relevance file"),
+        ("/_scripts/painless/_execute", "a relevance file"),
+        ("/_reindex", "to _bulk"),
+        ("/shop/_update_by_query", "with update"),
+        ("/shop/_validate/query", "with the size 0"),
+        ("/shop/_nothing", "supported: /"),
+    ],
+)
+def test_refused_addresses_say_what_to_use_instead(client: TestClient, path: str, words: str) -> None:
+    refused(client, {}, words, path)
+    refused(client, {}, path.split("/")[-1].partition("?")[0].removesuffix("_search"), path)

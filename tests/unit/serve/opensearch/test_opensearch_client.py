@@ -426,3 +426,42 @@ def test_a_client_looks_after_its_indexes(tmp_path: Path) -> None:
             client.indices.delete(index="shop")
         client.indices.delete_alias(index="lamps-2", name="lamps")
         assert not client.indices.exists_alias(name="lamps")
+
+
+def test_bodies_of_a_search_box_are_answered_with_warnings(client: Any) -> None:
+    text = {"query": "green tea", "fields": ["title^3", "title.ngram", "text"], "tie_breaker": 0.3}
+    body = {
+        "query": {
+            "boosting": {
+                "positive": {
+                    "bool": {"must": [{"multi_match": {**text, "fuzziness": 1, "prefix_length": 1}}]}
+                },
+                "negative": {"term": {"price": 9}},
+                "negative_boost": 0.5,
+            }
+        },
+        "aggs": {
+            "prices": {
+                "filters": {"filters": {"low": {"range": {"price": {"lt": 10}}}}, "other_bucket": True}
+            },
+            "kinds": {"terms": {"field": "kind", "include": ["green", "black"]}},
+            "all": {"global": {}, "aggs": {"dearest": {"max": {"field": "price"}}}},
+        },
+    }
+    with pytest.warns(opensearchpy.exceptions.OpenSearchWarning) as seen:
+        answer = client.search(index="shop", body=body)
+    assert _ids(answer)[0] == "sencha"
+    assert answer["aggregations"]["prices"]["buckets"] == {
+        "low": {"doc_count": 2},
+        "_other_": {"doc_count": 2},
+    }
+    assert [each["key"] for each in answer["aggregations"]["kinds"]["buckets"]] == ["green", "black"]
+    assert answer["aggregations"]["all"]["dearest"]["value"] == 40
+    words = " ".join(str(each.message) for each in seen)
+    for part in ("title.ngram", "tie_breaker", "fuzziness, prefix_length", "boosting: functions"):
+        assert part in words
+
+
+def test_a_scroll_says_what_to_use_instead(client: Any) -> None:
+    with pytest.raises(opensearchpy.exceptions.RequestError, match="search_after"):
+        list(helpers.scan(client, index="shop", query={"query": {"match_all": {}}}))
