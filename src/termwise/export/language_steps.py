@@ -13,6 +13,7 @@ from typing import Any
 
 from termwise.text import light_stems, spelling
 from termwise.text.spelling import ELIDED
+from termwise.text.token_filters import POSSESSIVE_S
 
 LANGUAGES = ("arabic", "czech", "german", "hindi", "italian", "persian", "portuguese", "spanish")
 """Languages whose steps can be described."""
@@ -50,6 +51,7 @@ def language_steps() -> dict[str, list[dict[str, Any]]]:
         "plural:german-s": [
             {"first": [(light_stems.SHORTEST_WITH_S, light_stems.GERMAN_S.pattern, "")]},
         ],
+        "possessive": [{"first": [(0, POSSESSIVE_S.pattern, "")]}],
         "elision:catalan": [_elision(ELIDED["catalan"])],
         "elision:italian": [_elision(ELIDED["italian"])],
         "letters:romanian": [_characters(spelling.romanian_letters)],

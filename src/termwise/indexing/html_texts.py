@@ -8,6 +8,7 @@ from typing import final
 from termwise.display.safe_text import shown
 from termwise.records import AttributeValue, Document, join_fields
 from termwise.text.html_text import first_markup, plain_text
+from termwise.validation import check_document
 
 LEAST_SHARE = 0.02
 """Share of documents with HTML in their texts from which on a build says so."""
@@ -24,6 +25,7 @@ def plain_document(document: Document) -> Document:
     >>> plain_document(Document.of_texts("a", ["T&uuml;r", "<b>rot</b>"], attributes))
     Document(doc_id='a', text='Tür\nrot', attributes={'title': 'Tür', 'url': '?a=1&amp;b=2'}, borders=(3,))
     """
+    check_document(document)
     if "<" not in document.text and "&" not in document.text:
         return document
     given, attributes = set(document.texts), document.attributes
@@ -62,8 +64,9 @@ class HtmlTexts:
         self._example = ""
 
     def of(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield documents after counting them."""
+        """Yield documents after counting them; raises `ParameterError` if one is no document."""
         for document in documents:
+            check_document(document)
             self._documents += 1
             if (markup := first_markup(document.text)) is not None:
                 self._with_html += 1

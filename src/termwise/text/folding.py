@@ -75,7 +75,7 @@ def joined(word: str) -> str:
     """Remove the characters between the parts of a word; if a number comes first, its decimal point stays, as a point.
 
     A number with a point before each three digits, such as *20.000*, has thousands, and no decimal point, unless it
-    begins with 0.
+    begins with 0. A number of seven digits or more with two points or more is an article number.
 
     Examples
     --------
@@ -83,6 +83,8 @@ def joined(word: str) -> str:
     ['AB1200X', 'A12345', '2.5mm', "ONeill's", '1200', '3.5']
     >>> [joined(word) for word in ("20.000 mAh", "1.200.000", "0.125", "1.2.3", "4 006381 333931")]
     ['20000mAh', '1200000', '0.125', '1.2.3', '4006381333931']
+    >>> [joined(word) for word in ("9857.107.98", "1.324-601.0", "0 986 494 104", "28.11.2026", "192.168.1")]
+    ['985710798', '13246010', '0986494104', '28112026', '1921681']
     """
     if word.isalnum():
         return word

@@ -36,6 +36,7 @@ from termwise.text.token_filters import (
     COMPOSED,
     FOLDED,
     JOINED,
+    POSSESSIVE,
     WordStep,
     stop_words_without_accents,
     unless_number,
@@ -158,7 +159,7 @@ def steps_with_parts(language: str) -> tuple[WordStep, ...]:
 
     Examples
     --------
-    >>> [step.name for step in steps_with_parts("spanish")][3:]
+    >>> [step.name for step in steps_with_parts("spanish")][4:]
     ['stop:lucene-spanish', 'folded:spanish', 'stop:lucene-spanish:folded', 'stem:light-spanish:letters']
     """
     steps = [of_letters(step) for step in LANGUAGES[language] if not step.name.startswith("elision:")]
@@ -169,13 +170,15 @@ def steps_with_parts(language: str) -> tuple[WordStep, ...]:
             COMPOSED,
             *steps[:lower],
             JOINED,
+            POSSESSIVE,
             *steps[lower:stem],
             folded_in(language),
             *steps[stem:],
             FOLDED,
         )
     plain = _stop_words_without_accents(steps)
-    return (COMPOSED, *steps[:lower], JOINED, *steps[lower:stem], folded_in(language), *plain, *steps[stem:])
+    before = (COMPOSED, *steps[:lower], JOINED, POSSESSIVE, *steps[lower:stem])
+    return (*before, folded_in(language), *plain, *steps[stem:])
 
 
 def steps_with_compounds(language: str) -> tuple[WordStep, ...]:
@@ -183,7 +186,7 @@ def steps_with_compounds(language: str) -> tuple[WordStep, ...]:
 
     Examples
     --------
-    >>> [step.name for step in steps_with_compounds("german")][3:6]
+    >>> [step.name for step in steps_with_compounds("german")][4:7]
     ['stop:lucene-german', 'plural:german-s:letters', 'letters:german']
     """
     steps = [of_letters(step) for step in LANGUAGES[language]]
@@ -192,7 +195,7 @@ def steps_with_compounds(language: str) -> tuple[WordStep, ...]:
         steps[place + 1 : place + 1] = _stop_words_without_accents(steps)
         if language == "german":
             steps.insert(place, unless_number(WordStep("plural:german-s", without_german_s)))
-    return (folded_in(language), JOINED, *steps)
+    return (folded_in(language), JOINED, POSSESSIVE, *steps)
 
 
 def _stop_words_without_accents(steps: Sequence[WordStep]) -> list[WordStep]:

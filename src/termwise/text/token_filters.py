@@ -176,6 +176,13 @@ def _without_clitic(word: str) -> str:
     return bare if bare and apostrophe and ending in ("s", "d", "ll", "m", "re", "ve") else word
 
 
+POSSESSIVE_S = re.compile("(?<=.)['’][sS]$")
+
+
+def _without_possessive(word: str) -> str:
+    return POSSESSIVE_S.sub("", word)
+
+
 SIMPLEMMA = "2.0.0"
 """Version of simplemma, whose dictionaries change with releases."""
 
@@ -231,6 +238,9 @@ STRAIGHT_APOSTROPHES = WordStep("straight-apostrophes", _with_straight_apostroph
 
 ENGLISH_CLITICS = WordStep("clitics:english", _without_clitic)
 """Removes the English clitics ``'s 'd 'll 'm 're 've`` from the end of a word."""
+
+POSSESSIVE = WordStep("possessive", _without_possessive)
+"""Removes *'s* at the end of a name, such as *Kellogg's*, in languages other than English, whose stemmer does it."""
 
 PORTER = WordStep("stem:porter", porter_stem)
 """Porter's stemmer, see `termwise.text.porter`."""

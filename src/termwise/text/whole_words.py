@@ -27,6 +27,8 @@ class WholeWords(WordTokenizer):
     >>> from termwise.text.words_with_parts import WordsWithParts
     >>> WholeWords.of(WordsWithParts(), ["Hi-Tek"]).words("HI-TEK T-shirt")
     ['HI-TEK', 'T-shirt', 'T', 'shirt']
+    >>> WholeWords.of(WordsWithParts(), ["Hi-Tek"]).words(" !")
+    []
     """
 
     name: ClassVar[str] = "whole-words"
@@ -49,10 +51,11 @@ class WholeWords(WordTokenizer):
         """Return the half-open character ranges of all words and parts, in the order of their starts."""
         spans = self.tokenizer.spans(text)
         found, end_of_whole = [], 0
-        for (start, end), (after, _) in zip(spans, [*spans[1:], (len(text), 0)], strict=True):
+        for place, (start, end) in enumerate(spans):
             if end > end_of_whole:
                 found.append((start, end))
-                if after < end and plain_word(text[start:end]) in self.whole:
+                has_parts = place + 1 < len(spans) and spans[place + 1][0] < end
+                if has_parts and plain_word(text[start:end]) in self.whole:
                     end_of_whole = end
         return found
 

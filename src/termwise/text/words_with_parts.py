@@ -51,7 +51,7 @@ _UNIT = (
     "|[fF][tT]|[oO][zZ]|[lL][bB][sS]?|[pP][xXtT]|[mM][pP]|[dD][pP][iI]|[rR][pP][mM])"
 )
 
-_ARTICLE = "[0-9] (?:[0-9]{6} [0-9]{6}|[0-9]{5} [0-9]{5} [0-9])"
+_ARTICLE = "(?:[0-9] (?:[0-9]{6} [0-9]{6}|[0-9]{5} [0-9]{5} [0-9])|0 [0-9]{3} [0-9]{3} [0-9]{3})"
 _WITH_DECIMALS = f"{_CHARACTER}+(?:{_DECIMALS}{_CHARACTER}*)*"
 _IN_LIST = "[0-9](?<=[0-9],[0-9])[0-9]*(?=,[0-9])"
 
@@ -99,8 +99,15 @@ DECIMAL_COMMA = re.compile("(?<=[0-9]),(?=[0-9])(?![0-9]{3}(?![0-9]))")
 JOINT = re.compile(rf"[-_/&, ·{HYPHENS}{DASHES}{_SPACES}]|['’](?!{_ENDING}$)|\.(?![0-9])|(?<![0-9])\.")
 """What a joined form leaves out: characters between parts, but not points in numbers and the apostrophe of *don't*."""
 
-NUMBER_FIRST = r"^(?![1-9][0-9]{0,2}(?:\.[0-9]{3})+(?![0-9]|[.,][0-9]))[0-9]"
-"""Words with this pattern keep points in numbers in their joined form: a number comes first, without thousands."""
+NUMBER_FIRST = (
+    r"^(?![1-9][0-9]{0,2}(?:\.[0-9]{3})+(?![0-9]|[.,][0-9]))"
+    r"(?!(?=(?:\.?[0-9]){7,}$)[0-9]+\.[0-9]+\.)[0-9]"
+)
+"""Words with this pattern keep points in numbers in their joined form.
+
+A number comes first, without thousands, and it is no article number: that has seven digits or more, and two points or
+more, as *9857.107.98*.
+"""
 
 
 _MARKS = re.compile(f"(?:{SKIPPED}*{MARK})*")
@@ -136,7 +143,8 @@ class WordsWithParts(WordTokenizer):
     - A number and a unit with a blank between them (``5 GHz``) are a compound. So are a single letter, except *a* and
       *i*, and a word of three letters or more (``t shirt``).
     - Points between digits do not end a number, and commas do not if three digits follow.
-    - The digits of an EAN or UPC may have the blanks with which they are printed (``4 006381 333931``).
+    - The digits of an EAN or UPC may have the blanks with which they are printed (``4 006381 333931``), and so may
+      article numbers such as ``0 986 494 104``.
     - A single comma between digits that exactly three digits do not follow is a decimal point (``3,5``). Commas of
       lists (``1,2,3``) and of numbers with points (``1.200,50``) separate words.
     - The endings ``'s 'd 'm 't 'll 're 've`` belong to the part before them.

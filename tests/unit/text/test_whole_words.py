@@ -27,6 +27,9 @@ def test_words_are_left_whole_however_they_are_written() -> None:
         "ab",
         "1200",
     ]
+    for text in ("", " ", "!!!"):
+        assert analyzer.tokens(text) == []
+        assert analyzer.analyze(text).tokens == ()
     found = analyzer.analyze("Hi-Tek T-shirt")
     assert found.tokens == ("hitek", "tshirt", "t", "shirt")
     assert found.spans.tolist() == [[0, 6], [7, 14], [7, 8], [9, 14]]
