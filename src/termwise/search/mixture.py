@@ -79,6 +79,7 @@ from termwise.search.part_weights import PartWeights, has_codes_only, part_weigh
 from termwise.search.parts import Allowed, EncodedQuery, Floats, Ordinals, Part, PartEncoding
 from termwise.search.request import Search
 from termwise.search.single_index import SingleIndex
+from termwise.search.stated_options import IF_ANY
 from termwise.storage.folder_path import FolderPath
 from termwise.text.analyzer_by_attribute import LANGUAGE_CODES, AnalyzerByAttribute, readings
 from termwise.text.wordpiece import has_english_pieces
@@ -642,7 +643,12 @@ class MixtureMatches:
     @property
     def left_out_by_relevance(self) -> int:
         """Number of candidates that are no results because of their relevance."""
-        return 0 if self.search.only_words else len(self.candidates) - len(self._ranked_candidates()[0])
+        return 0 if self._only_words else len(self.candidates) - len(self._ranked_candidates()[0])
+
+    @property
+    def _only_words(self) -> bool:
+        """Whether results that match by meaning only are left out."""
+        return bool(self.search.only_words) and not (self.search.only_words == IF_ANY and self.by_meaning)
 
     def _ranked_candidates(self) -> tuple[Ordinals, Floats]:
         """Return the candidates that can be results, in the order of the index, and their scores."""
@@ -652,7 +658,7 @@ class MixtureMatches:
         return (self.candidates, totals) if kept.all() else (self.candidates[kept], totals[kept])
 
     def _can_be_results(self) -> npt.NDArray[np.bool_]:
-        if self.search.only_words:
+        if self._only_words:
             return self.by_words(self.candidates)
         least = self.least_relevance
         relevance = self.relevance(self.candidates) if least else None

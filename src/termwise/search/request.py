@@ -87,8 +87,8 @@ class Search:
         `termwise.engine.word_matches`. If a search of a mixture has this option, all documents that match by words come
         before those that match by meaning only.
         This option, `only_words`, `min_relevance`, `fuzzy` and `prefix` have other defaults if `relevance` does.
-    only_words : bool, optional
-        In a mixture, leave out results that match by meaning only.
+    only_words : bool or str, optional
+        In a mixture, leave out results that match by meaning only; with ``if-any``, if some document matches by words.
     min_relevance : float, optional
         In a mixture, leave out results that match by meaning only and have a lower relevance: the share of unrelated
         queries whose best result is less near, from 0 to 1; see `termwise.engine.unrelated_queries`. By default 0 if
@@ -177,7 +177,7 @@ class Search:
     must: Words = _NONE
     must_not: Words = _NONE
     match: str | None = None
-    only_words: bool | None = None
+    only_words: bool | str | None = None
     min_relevance: float | None = None
     min_score: float | None = None
     syntax: bool = False

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from termwise.validation import check, check_flag, is_finite_number
 
+IF_ANY = "if-any"
+"""Value of `Search.only_words`: leave out results that match by meaning only if any document matches by words."""
+
 OPTIONS = ("match", "fuzzy", "prefix", "min_relevance", "only_words")
 """Names of these options. In a `Search`, None means that the option is not stated."""
 
@@ -39,5 +42,5 @@ def check_options(
     if min_relevance is not None:
         holds = is_finite_number(min_relevance) and 0 <= min_relevance <= 1
         check("min_relevance", min_relevance, holds, "a number from 0 to 1")
-    if only_words is not None:
-        check_flag("only_words", only_words)
+    if only_words is not None and only_words != IF_ANY:
+        check("only_words", only_words, isinstance(only_words, bool), f"true, false, or {IF_ANY}")

@@ -115,10 +115,10 @@ class SearchOptions(_Request):
         ),
         examples=["all"],
     )
-    only_words: bool | None = Field(
+    only_words: bool | Literal["if-any"] | None = Field(
         None,
-        description="Leave out the results of a mixture that match by meaning only. By default no, or as the relevance "
-        "file of the index says.",
+        description="Leave out the results of a mixture that match by meaning only; with `if-any`, if some document "
+        "matches by words. By default no, or as the relevance file of the index says.",
     )
     min_relevance: float | None = Field(
         None,

@@ -97,6 +97,21 @@ def test_the_lead_is_a_row_of_the_explanation(shop: Searcher) -> None:
     assert plain[1] - plain[2] == pytest.approx(GAP)
 
 
+def test_only_words_if_any(shop: Searcher) -> None:
+    """Results by meaning are left out beside matches by words, and are the results without one."""
+    found = shop.search(Search("sofa", only_words="if-any"))
+    assert sorted(found.ranking.doc_ids) == ["lamp", "sofa1", "sofa2"]
+    assert (found.count(), found.matched, found.left_out_by_relevance) == (3, "all", 0)
+    by_meaning = shop.search(Search("settee", only_words="if-any", min_relevance=0))
+    assert by_meaning.matched == "meaning"
+    assert by_meaning.ranking == shop.search(Search("settee", min_relevance=0)).ranking
+    assert len(shop.search(Search("settee", only_words=True)).ranking) == 0
+    of_file = Relevance.of({"search": {"only_words": "if-any"}})
+    assert shop.search(Search("sofa", relevance=of_file)).ranking == found.ranking
+    with pytest.raises(ParameterError, match="if-any"):
+        Search("sofa", only_words="sometimes")
+
+
 def test_sorted_results_are_the_matches(shop: Searcher) -> None:
     found = shop.search(Search("sofa", sort="price", k=10))
     assert found.ranking.doc_ids == ("lamp", "sofa2", "sofa1")
