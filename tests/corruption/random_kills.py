@@ -14,6 +14,7 @@ import random
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,7 +98,10 @@ def main(folder: Path, kills: int, seed: int, kind: str) -> None:
         if child == 0:
             try:
                 change(folder, texts, kill, writing)
+            except BaseException:
+                traceback.print_exc()
             finally:
+                sys.stderr.flush()
                 os._exit(1)
         os.close(writing)
         time.sleep(choose.uniform(0, LONGEST))
