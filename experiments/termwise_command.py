@@ -1,4 +1,4 @@
-"""Commands of termwise in a separate process, such as the training of networks."""
+"""Run commands of termwise in a separate process, such as the training of networks."""
 
 from __future__ import annotations
 

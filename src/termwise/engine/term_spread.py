@@ -18,7 +18,7 @@ from termwise.budget import spend
 from termwise.index import Index
 
 SAMPLE = 4096
-"""Number of postings of a term in a segment from which its weights are estimated, at regular places."""
+"""Number of postings per term and segment, at regular distances, from which the spread of the weights is estimated."""
 
 
 def term_spreads(index: Index, terms: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

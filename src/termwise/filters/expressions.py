@@ -185,46 +185,46 @@ class _PartTest(Comparison):
 
 
 class StartsWith(_PartTest):
-    """``field starts with value``, of an attribute of strings."""
+    """``field starts with value``: the string of an attribute, or one in its list, starts with the value."""
 
     symbol = "starts with"
 
 
 class Contains(_PartTest):
-    """``field contains value``, of an attribute of strings; in a list, one of them contains the value."""
+    """``field contains value``: the string of an attribute, or one in its list, contains the value."""
 
     symbol = "contains"
 
 
 class Matches(_PartTest):
-    """``field matches value``, of an attribute of strings: ``*`` stands for any characters, ``?`` for one.
+    """``field matches value``: the string of an attribute, or one in its list, matches the pattern.
 
-    A character after a backslash stands for itself.
+    In the pattern, ``*`` stands for any characters, and ``?`` for one. A character after a backslash stands for itself.
     """
 
     symbol = "matches"
 
 
 class EqualsIgnoringCase(_PartTest):
-    """``field equals ignoring case value``, of an attribute of strings: upper and lower case are the same."""
+    """``field equals ignoring case value``: `Equals` for strings, without regard to case."""
 
     symbol = "equals ignoring case"
 
 
 class StartsWithIgnoringCase(_PartTest):
-    """``field starts with ignoring case value``, of an attribute of strings."""
+    """``field starts with ignoring case value``: `StartsWith` without regard to case."""
 
     symbol = "starts with ignoring case"
 
 
 class ContainsIgnoringCase(_PartTest):
-    """``field contains ignoring case value``, of an attribute of strings."""
+    """``field contains ignoring case value``: `Contains` without regard to case."""
 
     symbol = "contains ignoring case"
 
 
 class MatchesIgnoringCase(_PartTest):
-    """``field matches ignoring case value``, of an attribute of strings: `Matches` without regard to case."""
+    """``field matches ignoring case value``: `Matches` without regard to case."""
 
     symbol = "matches ignoring case"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import nsmallest
 from itertools import compress
 from typing import Any, NamedTuple
@@ -268,6 +268,14 @@ def range_filter(field: str, low: str | float | None, high: str | float | None) 
     return within if high is None else within & Less(field, high)
 
 
+def _number_columns(segments: Segments, field: str) -> Iterator[tuple[Mask, NumberColumn | None]]:
+    """Yield the mask of each segment, and its column of a field of numbers or dates; None if it has no values."""
+    for columns, mask in segments:
+        spend(len(mask))
+        column = None if columns is None else columns.column(field)
+        yield mask, column if isinstance(column, NumberColumn) else None
+
+
 def moments(segments: Segments, field: str) -> list[tuple[npt.NDArray[np.int64], Mask]]:
     """Return for each row of each segment the microseconds of a date since 1970, and whether it is counted and has one.
 
@@ -277,10 +285,8 @@ def moments(segments: Segments, field: str) -> list[tuple[npt.NDArray[np.int64],
         If the column is damaged.
     """
     found = []
-    for columns, mask in segments:
-        spend(len(mask))
-        column = None if columns is None else columns.column(field)
-        if isinstance(column, NumberColumn):
+    for mask, column in _number_columns(segments, field):
+        if column is not None:
             found.append((column.values.astype(np.int64), mask & column.present(slice(None))))
         else:
             found.append((np.zeros(len(mask), dtype=np.int64), np.zeros(len(mask), dtype=np.bool_)))
@@ -300,11 +306,9 @@ def interval_numbers(
         If the column is damaged.
     """
     found = []
-    for columns, mask in segments:
-        spend(len(mask))
+    for mask, column in _number_columns(segments, field):
         numbers = np.full(len(mask), np.nan)
-        column = None if columns is None else columns.column(field)
-        if isinstance(column, NumberColumn):
+        if column is not None:
             present = column.present(slice(None))
             with np.errstate(over="ignore"):
                 numbers[present] = np.floor((column.values[present].astype(np.float64) - start) / width)

@@ -91,7 +91,7 @@ class BoostedMatches:
 
     def _by_words(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
         """Return which documents get boosts with a weight above 0, too."""
-        found = get_all_boosts(self.matches, ordinals)
+        found = documents_with_all_boosts(self.matches, ordinals)
         return found if self.others is None else found | np.isin(ordinals, self.others)
 
     def is_ranked(self, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
@@ -106,7 +106,9 @@ class BoostedMatches:
         return with_boosts(explanations, ordinals, self.boosts, self._by_words(ordinals))
 
 
-def get_all_boosts(matches: IndexMatches | MixtureMatches, ordinals: Ordinals) -> npt.NDArray[np.bool_]:
+def documents_with_all_boosts(
+    matches: IndexMatches | MixtureMatches, ordinals: Ordinals
+) -> npt.NDArray[np.bool_]:
     """Return which documents get boosts with a weight above 0, too; see `BoostedMatches.penalties`."""
     if isinstance(matches, IndexMatches) or matches.mixture.meaning_part is None or matches.by_meaning:
         return np.ones(len(ordinals), dtype=np.bool_)

@@ -693,7 +693,7 @@ class MixtureMatches:
 
     @property
     def words_first(self) -> bool:
-        """Whether the candidates that match by words come before those that match by meaning only.
+        """Whether documents that match by words are ranked above those that match by meaning only.
 
         They do if the search says how many words of the query a document contains; and for a short query, if documents
         contain all of its words (experiments/results/words_first.md has the choice of the length).

@@ -14,10 +14,10 @@ from termwise.search.part_weights import FEW, LETTERS, MOST_WORDS, RARE, has_cod
 from termwise.search.suggestions import AnySimilarTerms, is_code
 
 ARTICLE_NUMBER = 8
-"""Least number of digits of an article number that has nothing but digits, as EAN-8 has."""
+"""Smallest number of digits of an article number that consists of digits only; EAN-8 has eight."""
 
 MOST_PIECES = 4
-"""Largest number of pieces with blanks between them that are read as a code."""
+"""Largest number of words, separated by single blanks, that are read as one code."""
 
 _UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
 _UMLAUT, _WORD = re.compile("[äöüÄÖÜ]"), re.compile(r"[^\W\d_]+")

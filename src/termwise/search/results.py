@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from termwise.search.mixture import MixtureMatches
     from termwise.search.relevance import Relevance
     from termwise.search.snippets import Snippet
-    from termwise.search.suggestions import Suggestion
+    from termwise.search.suggestions import AnySimilarTerms, Suggestion
 
 MOST_COMPARED = 1000
 """Number of the best matches of a text among which documents with the same text are looked for, before matches are
@@ -228,11 +228,11 @@ class Results:
         backend, text = self._backend.suggesting, self.text
         if text.isascii() and not has_digits(text):
             return text
-        if not self._is_typed or backend.similar_terms is None:
+        similar = self._similar_terms(backend)
+        if not self._is_typed or similar is None:
             return text
         from termwise.search.query_spellings import with_known_umlauts, with_whole_codes
 
-        similar = backend.similar_terms.of_language(backend.language_of(self.search))
         return with_whole_codes(with_known_umlauts(text, similar), similar)
 
     def _without_unknown_codes(self, text: str, part: PartEncoding) -> str:
@@ -240,11 +240,11 @@ class Results:
         if not has_digits(text) or not self._is_typed:
             return text
         backend = next(each.backend for each in self._backend.parts if each.index is part.index)
-        if backend.similar_terms is None:
+        similar = self._similar_terms(backend)
+        if similar is None:
             return text
         from termwise.search.query_spellings import without_unknown_codes
 
-        similar = backend.similar_terms.of_language(backend.language_of(self.search))
         texts = next((each.index for each in self._encodings if each.index.stores_text), None)
         return without_unknown_codes(text, similar, added_terms(part.encoder, text), texts)
 
@@ -897,12 +897,17 @@ class Results:
 
     def _mistyped(self) -> list[Suggestion]:
         backend = self._backend.suggesting
-        if backend.similar_terms is None or self.search.like is not None or self.search.like_text is not None:
+        similar = self._similar_terms(backend)
+        if similar is None or self.search.like is not None or self.search.like_text is not None:
             return []
         from termwise.search.suggestions import suggestions
 
-        similar, encoder = backend.similar_terms, self._encoding_of(backend).encoder
-        return suggestions(similar.of_language(backend.language_of(self.search)), encoder, self.text)
+        return suggestions(similar, self._encoding_of(backend).encoder, self.text)
+
+    def _similar_terms(self, backend: SingleIndex) -> AnySimilarTerms | None:
+        """Return the look-up of similar words in the language of the query; None if the terms are pieces of words."""
+        similar = backend.similar_terms
+        return None if similar is None else similar.of_language(backend.language_of(self.search))
 
     def _encoding_of(self, backend: SingleIndex) -> PartEncoding:
         return next(part for part in self._encodings if part.index is backend.index)

@@ -508,7 +508,7 @@ class Searcher:
             see `termwise.search.boosted_matches`, have the shape 0. For `termwise.fusion.learn`, the scaling is ``z``
             for parts and ``raw`` for all others.
         """
-        from termwise.search.boosted_matches import get_all_boosts
+        from termwise.search.boosted_matches import documents_with_all_boosts
         from termwise.search.results import boosts_of
 
         boosts = boosts_of(self.backend, relevance, relevance.boosts)
@@ -529,7 +529,7 @@ class Searcher:
                 assert boosts is not None, "there are boosts"
                 shapes = boosts.shapes(boost, ordinals)
                 if matches is not None and boost.weight >= 0:
-                    shapes = np.where(get_all_boosts(matches, ordinals), shapes, 0.0)
+                    shapes = np.where(documents_with_all_boosts(matches, ordinals), shapes, 0.0)
                 rankings.append(rank_candidates(doc_ids, shapes, query_id))
             runs.append(rankings)
         names += [f"{number} {boost.attribute}" for number, boost in enumerate(relevance.boosts, 1)]

@@ -381,11 +381,11 @@ class ServedIndexes:
 
     @property
     def aliases(self) -> Mapping[str, str]:
-        """The index of each further name that requests gave."""
+        """The index of each alias that requests added."""
         return {} if self._aliases is None else self._aliases.current()
 
     def change_aliases(self, change: Callable[[dict[str, str]], None]) -> None:
-        """Change further names of indexes, all at once; `change` gets them, and changes them or raises an error.
+        """Change the aliases of indexes, all at once; `change` gets them, and changes them or raises an error.
 
         Raises
         ------

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -119,22 +120,18 @@ class Service:
         ForbiddenError
             If the service allows no changes.
         """
-        if self.settings.read_only:
-            raise ForbiddenError("this service allows no changes")
-        async with self._creating:
+        async with self._changing_indexes():
             await asyncio.to_thread(self.indexes.create, name, build)
 
     async def change_aliases(self, change: Callable[[dict[str, str]], None]) -> None:
-        """Change further names of indexes; see `ServedIndexes.change_aliases` for the errors.
+        """Change the aliases of indexes; see `ServedIndexes.change_aliases` for the errors.
 
         Raises
         ------
         ForbiddenError
             If the service allows no changes.
         """
-        if self.settings.read_only:
-            raise ForbiddenError("this service allows no changes")
-        async with self._creating:
+        async with self._changing_indexes():
             await asyncio.to_thread(self.indexes.change_aliases, change)
 
     async def delete(self, name: str) -> None:
@@ -145,13 +142,19 @@ class Service:
         ForbiddenError
             If the service allows no changes.
         """
-        if self.settings.read_only:
-            raise ForbiddenError("this service allows no changes")
-        async with self._creating:
+        async with self._changing_indexes():
             await asyncio.to_thread(self.indexes.delete, name, self.settings.write_timeout)
             queue = self._changes.pop(name, None)
             if queue is not None:  # what waits is for the folder that is gone, and fails
                 await asyncio.to_thread(queue.close)
+
+    @asynccontextmanager
+    async def _changing_indexes(self) -> AsyncIterator[None]:
+        """Create and delete indexes, and change aliases, one after the other; raises `ForbiddenError`, see `create`."""
+        if self.settings.read_only:
+            raise ForbiddenError("this service allows no changes")
+        async with self._creating:
+            yield
 
     def _queue(self, served: ServedIndex) -> ChangeQueue:
         """Return the waiting changes of an index."""

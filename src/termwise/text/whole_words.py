@@ -44,7 +44,7 @@ class WholeWords(WordTokenizer):
 
     @property
     def description(self) -> dict[str, Any]:
-        """Options of an `AnalyzerSpec`: the name of the other tokenizer, and the words."""
+        """Options of an `AnalyzerSpec`: those of the wrapped tokenizer, and the words that are left whole."""
         return {**self.tokenizer.description, "whole": sorted(self.whole)}
 
     def spans(self, text: str) -> list[tuple[int, int]]:

@@ -131,7 +131,7 @@ def test_parts_and_boosts_are_learned_together(place: Path, capsys: pytest.Captu
 
 
 def test_boosts_of_results_by_meaning_are_not_learned(place: Path) -> None:
-    """A boost above 0 has the shape 0 for documents without a word of the query, as searches do not add it there."""
+    """Documents that match by meaning only get no boost with a positive weight, in learning as in searches."""
     mixture = termwise.build_index(TEAS, "meaning", model="instant", analyzer="english")
     for weight, having_it in ((0.01, {"b"}), (-0.01, {"a", "b", "c"})):
         boost = {"attribute": "sold", "weight": weight, "saturation": 1e-6}

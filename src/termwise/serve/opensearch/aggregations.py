@@ -223,7 +223,7 @@ ReadFilter = Callable[[object], Filter]
 def read_aggregations(
     body: Mapping[str, Any], fields: Fields, read_filter: ReadFilter, most: int
 ) -> tuple[Aggregation, ...]:
-    """Read the aggregations of a request body; unsupported ones, and more than `most`, are an error."""
+    """Read the aggregations of a request body; refuse unsupported ones, and more than `most`."""
     found = _read_inner(body, fields, read_filter, 1)
     count = sum(each.count for each in found)
     if count > most:

@@ -1,4 +1,4 @@
-"""Changes of aliases, the further names of indexes."""
+"""Actions of OpenSearch on aliases, which are additional names of indexes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _action(kind: str, body: object) -> AliasAction:
 
 
 def apply_actions(actions: Iterable[AliasAction], names: dict[str, str]) -> None:
-    """Change the index of each alias; all removals come first, so that an alias can move to another index.
+    """Add and remove aliases; all removals come first, so that an alias can move to another index.
 
     Raises
     ------

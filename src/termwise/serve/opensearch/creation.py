@@ -30,7 +30,7 @@ MOST_FIELDS = 1000
 ANALYZER = "analysis.analyzer.default.type"
 
 ANALYZER_BY = "termwise.analyzer_by"
-"""Setting that names the attribute of the language of a document."""
+"""Setting of a new index: the attribute that holds the language of each document."""
 
 BY_LANGUAGE = ("bm25", "instant", "best", "best-large")
 """Models whose words can have the analyzer of the language of a document."""

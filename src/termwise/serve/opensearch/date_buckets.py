@@ -17,7 +17,7 @@ from termwise.serve.opensearch.json_checks import text
 from termwise.validation import is_integer
 
 MILLISECOND = 1000
-"""Microseconds of a millisecond."""
+"""A millisecond in microseconds."""
 
 _FIXED = {
     "ms": MILLISECOND,

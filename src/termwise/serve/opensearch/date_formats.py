@@ -13,7 +13,7 @@ from termwise.serve.opensearch.errors import UnsupportedError
 DEFAULT = "strict_date_optional_time"
 
 LONGEST_FORMAT = 100
-"""Characters of a format."""
+"""Largest number of characters of a date format."""
 
 _NAMES = {
     "date": "yyyy-MM-dd",
@@ -111,7 +111,7 @@ class DateFormat:
 
 
 def _runs(parts: list[str]) -> bool:
-    """Whether no part of a date is followed by more of the same letter."""
+    """Return whether neighbouring parts of a date format have different letters."""
     return all(not (first[0].isalpha() and last[0] == first[0]) for first, last in pairwise(parts))
 
 

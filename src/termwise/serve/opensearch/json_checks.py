@@ -73,7 +73,7 @@ def texts(value: object, where: str) -> list[str]:
 
 
 LONGEST_TAG = 100
-"""Characters of a tag around a word."""
+"""Largest number of characters of a highlighting tag."""
 
 
 def tag(value: object, where: str) -> str:

@@ -848,7 +848,7 @@ def _only_clause(body: object) -> object:
 
 
 def _largest(body: object) -> tuple[dict[str, Any], list[str]]:
-    """Return a dis_max of a match on several texts as a multi_match, and others as a bool with sentences about it.
+    """Translate a dis_max: matches of the same text become a multi_match, other clauses a bool, with warnings.
 
     The best score of a match on several texts is that of all texts.
     """

@@ -544,7 +544,7 @@ async def _aliases(service: Service, request: Request) -> Response:
 
 
 async def _change_aliases(service: Service, request: Request) -> Response:
-    """Add and remove further names of indexes, all at once."""
+    """Add and remove aliases of indexes, all at once."""
     _check_parameters(request, "timeout", "master_timeout", "cluster_manager_timeout")
     actions = read_actions(await _body(service, request))
     await service.change_aliases(partial(apply_actions, actions))
@@ -552,7 +552,7 @@ async def _change_aliases(service: Service, request: Request) -> Response:
 
 
 async def _put_alias(service: Service, request: Request, *, removes: bool = False) -> Response:
-    """Add a further name of an index, or remove it."""
+    """Add or remove an alias of an index."""
     _check_parameters(request, "timeout", "master_timeout", "cluster_manager_timeout")
     body = {} if removes else await _body(service, request)
     names = {"index": request.path_params["index"], "alias": request.path_params["alias"]}

@@ -39,7 +39,7 @@ from termwise.serve.settings import ServiceSettings
 from termwise.validation import is_finite_number, is_integer
 
 IGNORED = ("timeout", "cancel_after_time_interval", "stats")
-"""Keys of the body of a search that change no result; the service has a time limit of its own."""
+"""Keys of a search body that are accepted and ignored; the service has its own time limit."""
 
 UNSET = {"version": False, "seq_no_primary_term": False, "profile": False}
 """Keys of the body of a search that only have the value that changes nothing."""
@@ -87,7 +87,7 @@ SEARCH_PARAMETERS = (
 Values = list[Any] | None
 
 LARGEST_SCORE = sys.float_info.max
-"""Least score that no result has."""
+"""Largest finite score; a least score in place of infinity, which no result reaches."""
 
 FRAGMENT = 100
 """Default number of characters of a highlight."""

@@ -41,7 +41,7 @@ _EDITS: dict[str, Any] = {
 """Keys about the similar words of ``fuzziness``, which change nothing, and their defaults."""
 
 _COMMON = ("query", "boost", "analyzer", "lenient", "zero_terms_query", "auto_generate_synonyms_phrase_query")
-"""Keys of every clause with words."""
+"""Keys that all text queries accept."""
 
 _MATCHES: dict[str, tuple[tuple[str, ...], dict[str, bool]]] = {
     "match": ((*_OPERATORS, *_EDITS), {}),
