@@ -64,11 +64,11 @@ class HtmlTexts:
         self._example = ""
 
     def of(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield documents after counting them; raises `ParameterError` if one is no document."""
+        """Yield documents after counting them; what is no document is yielded, too, and refused where it is indexed."""
         for document in documents:
-            check_document(document)
             self._documents += 1
-            if (markup := first_markup(document.text)) is not None:
+            text = getattr(document, "text", None)
+            if isinstance(text, str) and (markup := first_markup(text)) is not None:
                 self._with_html += 1
                 self._example = self._example or markup
             yield document
