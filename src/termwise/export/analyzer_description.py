@@ -289,7 +289,13 @@ def _words_with_parts(words: type[WordsWithParts]) -> dict[str, Any]:
     return {
         "tokenizer": "words-with-parts",
         **_kinds_of_characters("·" if words is CatalanWords else ""),
-        "patterns": {"word": words.compound.pattern, "part": words.part.pattern, "code": CODE.pattern},
+        "patterns": {
+            "word": words.compound.pattern,
+            "part": words.part.pattern,
+            "run": words.run.pattern,
+            "lead": words.lead.pattern,
+            "code": CODE.pattern,
+        },
     }
 
 

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from termwise.text import light_stems, spelling
+from termwise.text.english_plurals import ENGLISH_PLURALS
 from termwise.text.spelling import ELIDED
 from termwise.text.token_filters import POSSESSIVE_S
 
@@ -50,6 +51,9 @@ def language_steps() -> dict[str, list[dict[str, Any]]]:
         ],
         "plural:german-s": [
             {"first": [(light_stems.SHORTEST_WITH_S, light_stems.GERMAN_S.pattern, "")]},
+        ],
+        "singular:english": [
+            {"first": [(0, f"^{plural}(?='|$)", new) for plural, new in ENGLISH_PLURALS.items()]}
         ],
         "possessive": [{"first": [(0, POSSESSIVE_S.pattern, "")]}],
         "elision:catalan": [_elision(ELIDED["catalan"])],

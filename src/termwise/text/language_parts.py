@@ -42,7 +42,15 @@ from termwise.text.token_filters import (
     unless_number,
     without_accents,
 )
-from termwise.text.words_with_parts import LETTERS, RULES, WordsWithParts, compound_pattern, part_pattern
+from termwise.text.words_with_parts import (
+    LETTERS,
+    RULES,
+    WordsWithParts,
+    compound_pattern,
+    lead_pattern,
+    part_pattern,
+    run_pattern,
+)
 
 _SINGLE = "[B-DF-HJLMNP-RTXb-df-hjlmnp-rtx]"
 """Letters that are no words of the languages below."""
@@ -125,6 +133,8 @@ class TurkishWords(LanguageWords):
 
     name: ClassVar[str] = f"words-with-parts-turkish-{RULES}"
     part: ClassVar[re.Pattern[str]] = part_pattern(LETTERS)
+    run: ClassVar[re.Pattern[str]] = run_pattern(LETTERS)
+    lead: ClassVar[re.Pattern[str]] = lead_pattern(LETTERS)
 
 
 LANGUAGE_PARTS: Mapping[str, WordsWithParts] = MappingProxyType(

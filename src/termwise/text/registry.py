@@ -16,6 +16,7 @@ from termwise.text.standard_words import StandardWords
 from termwise.text.token_filters import (
     COMPOSED,
     ENGLISH_CLITICS,
+    ENGLISH_SINGULAR,
     FOLDED,
     JOINED,
     LOWER_CASE,
@@ -50,7 +51,7 @@ _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyT
         ),
         "english-parts": (
             WordsWithParts(),
-            (FOLDED, JOINED, LOWER_CASE, _STOP, unless_number(snowball("english"))),
+            (FOLDED, JOINED, LOWER_CASE, _STOP, ENGLISH_SINGULAR, unless_number(snowball("english"))),
         ),
         "standard": (StandardWords(), (COMPOSED, LOWER_CASE)),
         "whitespace": (WhitespaceWords(), ()),
@@ -150,8 +151,9 @@ def make_analyzer(name: str, *, whole: Iterable[str] = ()) -> Analyzer:
         ``english``
             Unicode words, composed, lower case, 33 stop words, Snowball English stems.
         ``english-parts``
-            As ``english``, with accents folded, and with compounds such as ``AB-1200/X``, ``getUserById``, ``T-shirt``
-            and ``5 GHz`` both joined and in parts; see `WordsWithParts`. The default of an index.
+            As ``english``, with accents folded, singulars of irregular plurals, and compounds such as ``AB-1200/X``,
+            ``getUserById``, ``T-shirt`` and ``5 GHz`` both joined and in parts; see `WordsWithParts`. The default of an
+            index.
         ``standard``
             Word boundaries as in Lucene's StandardTokenizer (UAX #29), composed, lower case.
         ``whitespace``

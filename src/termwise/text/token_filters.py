@@ -18,6 +18,7 @@ import Stemmer
 from termwise.errors import MissingExtraError
 from termwise.fast_dataclass import dataclass
 from termwise.text.characters import lower_case
+from termwise.text.english_plurals import english_singular
 from termwise.text.folding import composed, folded, joined
 from termwise.text.porter import porter_stem
 from termwise.text.stop_lists import stop_list
@@ -241,6 +242,9 @@ ENGLISH_CLITICS = WordStep("clitics:english", _without_clitic)
 
 POSSESSIVE = WordStep("possessive", _without_possessive)
 """Removes *'s* at the end of a name, such as *Kellogg's*, in languages other than English, whose stemmer does it."""
+
+ENGLISH_SINGULAR = WordStep("singular:english", english_singular)
+"""Replaces irregular English plurals such as *knives* by their singulars, see `termwise.text.english_plurals`."""
 
 PORTER = WordStep("stem:porter", porter_stem)
 """Porter's stemmer, see `termwise.text.porter`."""

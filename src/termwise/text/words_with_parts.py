@@ -22,11 +22,11 @@ LONGEST_JOINED = 64
 SKIPPED, MARK, DASH, SMALL, CAPITAL, OTHER = "\x7f", "\x1f", "\x1e", "é", "É", "!"
 """Kinds of characters beyond ASCII: not seen, mark, dash, small or other letter, capital, anything else."""
 
-RULES = 3
+RULES = 4
 """Version of the rules, at the end of the names of tokenizers.
 
 With the first version, dashes separated all words. With the second, points of thousands and blanks in article numbers
-did.
+did. With the third, the parts of a compound had no joined forms.
 """
 
 DASHES = "\u2012\u2013\u2014\u2015\u2212"
@@ -87,6 +87,18 @@ def part_pattern(ending: str = _ENDING) -> re.Pattern[str]:
     )
 
 
+def lead_pattern(ending: str = _ENDING) -> re.Pattern[str]:
+    """Compile two words that belong together in a longer compound, such as *Wi-Fi*, over the kinds of characters."""
+    return re.compile(
+        f"(?<![-'A-Za-z0-9{CAPITAL}{SMALL}]){_LETTER}{{1,3}}[-&']{_LETTER}+(?:'{ending})?(?!{_CHARACTER})"
+    )
+
+
+def run_pattern(ending: str = _ENDING) -> re.Pattern[str]:
+    """Compile a run of parts with nothing between them, over the kinds of characters."""
+    return re.compile(f"(?:{_NUMBER}|{_LETTER}+(?:'{ending}(?!{_CHARACTER}))?)+")
+
+
 LETTERS = f"{_LETTER}+"
 """Pattern of letters, over the kinds of characters."""
 
@@ -142,6 +154,9 @@ class WordsWithParts(WordTokenizer):
       the last one of several capitals, if two small letters follow. So *GHz*, *iPhone*, *mRNA* and *PDFs* are one part.
     - A number and a unit with a blank between them (``5 GHz``) are a compound. So are a single letter, except *a* and
       *i*, and a word of three letters or more (``t shirt``).
+    - Parts with nothing between them are a word, too, as *MacBook* in *MacBook-Hülle* and *5GHz* in *5GHz/AB*. So are
+      two parts of letters of a longer compound, if the first has at most three letters, does not follow a hyphen, and
+      is joined to the second by a hyphen, an ampersand or an apostrophe, as *Wi-Fi* in *Wi-Fi-Router*.
     - Points between digits do not end a number, and commas do not if three digits follow.
     - The digits of an EAN or UPC may have the blanks with which they are printed (``4 006381 333931``), and so may
       article numbers such as ``0 986 494 104``.
@@ -155,6 +170,8 @@ class WordsWithParts(WordTokenizer):
     --------
     >>> WordsWithParts().words("AB-1200/X getUserById")
     ['AB-1200/X', 'AB', '1200', 'X', 'getUserById', 'get', 'User', 'By', 'Id']
+    >>> WordsWithParts().words("iPadPro-Case USB-C-Kabel")
+    ['iPadPro-Case', 'iPadPro', 'iPad', 'Pro', 'Case', 'USB-C-Kabel', 'USB-C', 'USB', 'C', 'Kabel']
     >>> WordsWithParts().words("the world's T-shirt, 5 GHz")
     ['the', "world's", 'T-shirt', 'T', 'shirt', '5 GHz', '5', 'GHz']
     """
@@ -163,6 +180,8 @@ class WordsWithParts(WordTokenizer):
     nested: ClassVar[bool] = True
     compound: ClassVar[re.Pattern[str]] = compound_pattern()
     part: ClassVar[re.Pattern[str]] = part_pattern()
+    run: ClassVar[re.Pattern[str]] = run_pattern()
+    lead: ClassVar[re.Pattern[str]] = lead_pattern()
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the half-open character ranges of all words and parts, in the order of their starts."""
@@ -174,11 +193,11 @@ class WordsWithParts(WordTokenizer):
         """Return all words and parts as they are written."""
         if not text.isascii():
             return super().words(text)
-        _, words = _caches(self.part)
+        _, words = _caches(self.part, (self.run, self.lead))
         return list(chain.from_iterable(map(words.__getitem__, self.compound.findall(text))))
 
     def _spans(self, kinds: str) -> list[tuple[int, int]]:
-        parts, _ = _caches(self.part)
+        parts, _ = _caches(self.part, (self.run, self.lead))
         spans = []
         for compound in self.compound.finditer(kinds):
             start = compound.start()
@@ -211,20 +230,25 @@ def spans_beside_marks(kinds: str, spans: Callable[[str], list[tuple[int, int]]]
 
 
 @cache
-def _caches(part: re.Pattern[str]) -> tuple[WordCache[Ranges], WordCache[tuple[str, ...]]]:
+def _caches(
+    part: re.Pattern[str], joined: tuple[re.Pattern[str], ...]
+) -> tuple[WordCache[Ranges], WordCache[tuple[str, ...]]]:
     """Return two caches for compounds: of the ranges of a compound and its parts, and of their texts."""
-    return WordCache(partial(_parts, part)), WordCache(partial(_words, part))
+    return WordCache(partial(_ranges, part, joined)), WordCache(partial(_words, part, joined))
 
 
-def _parts(pattern: re.Pattern[str], compound: str) -> Ranges:
-    """Return the range of a compound, if it is a word, and the ranges of its parts, if it has several."""
-    parts = tuple(part.span() for part in pattern.finditer(compound))
-    is_word = len(parts) > 1 and len(compound) <= LONGEST_JOINED
-    return ((0, len(compound)), *parts) if is_word else parts
+def _ranges(part: re.Pattern[str], joined: tuple[re.Pattern[str], ...], compound: str) -> Ranges:
+    """Return the ranges of a compound, of several parts that are a word, and of parts, the longer ones first."""
+    parts = [found.span() for found in part.finditer(compound)]
+    if len(parts) < 2:
+        return tuple(parts)
+    several = (found.span() for pattern in joined for found in pattern.finditer(compound))
+    words = {(start, end) for start, end in ((0, len(compound)), *several) if end - start <= LONGEST_JOINED}
+    return tuple(sorted(words.union(parts), key=lambda word: (word[0], -word[1])))
 
 
-def _words(pattern: re.Pattern[str], compound: str) -> tuple[str, ...]:
-    return tuple(compound[start:end] for start, end in _parts(pattern, compound))
+def _words(part: re.Pattern[str], joined: tuple[re.Pattern[str], ...], compound: str) -> tuple[str, ...]:
+    return tuple(compound[start:end] for start, end in _ranges(part, joined, compound))
 
 
 def kinds_of_text(text: str) -> str:

@@ -184,7 +184,7 @@ def test_languages_of_an_attribute_can_have_parts() -> None:
 
 @needs_simplemma
 def test_a_fingerprint_stands_for_one_dictionary() -> None:
-    assert make_analyzer("danish-parts").spec.options["tokenizer"] == "compounds-danish-3-simplemma-2.0.0"
+    assert make_analyzer("danish-parts").spec.options["tokenizer"] == "compounds-danish-4-simplemma-2.0.0"
 
 
 def test_without_simplemma_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,9 +64,9 @@ GOLDEN = {
         "עליכם สวัสดี u s run universiti 3d c e mail x\u0301i",
     ),
     "english-parts": (
-        "343d9056844d0aa668fdb6e55c0cd2754133c3c3db43614b615a67a2a7db31f4",
+        "0d4f1c97bb3d85a86a7e2d205b0ec8e3ebe438f3407fd593e83783d2ac0dd288",
         "world naiv cafe isn't οδοσ strass istanbul has 1234.5 km2 km 2 oneil o neill snakecas snake "
-        "case see https exampleorgab exampl org b c def d e f 1 mail me hostexampl host exampl 東京の人 like "
+        "case see https exampleorgab exampl org ab b c def d ef e f 1 mail me hostexampl host exampl 東京の人 like "
         "カタカナ 한국어 1⃣ हिन्दी नमस्ते שלום עליכם สวัสดี usa u s run universiti 3d 3 d c email e mail xy",
     ),
     "standard": (

@@ -92,7 +92,7 @@ TEXTS = st.text(st.characters(exclude_categories=("Cs",))) | st.lists(st.sampled
         ("1,200 1,20 3.11.5", ["1,200", "1,20", "3.11.5"]),
         ("3,5mm 1,200mm", ["3,5mm", "3,5", "mm", "1,200mm", "1,200", "mm"]),
         ("2,5x1,75m", ["2,5x1,75m", "2,5", "x", "1,75", "m"]),
-        ("M3,5/X-0,5", ["M3,5/X-0,5", "M", "3,5", "X", "0,5"]),
+        ("M3,5/X-0,5", ["M3,5/X-0,5", "M3,5", "M", "3,5", "X", "0,5"]),
         ("1,2,3 10-1,20,300 mm", ["1", "2", "3", "10-1", "10", "1", "20", "300 mm", "300", "mm"]),
         ("1.200,50 1.5,2.5 1,234,5 1,2.5", ["1.200", "50", "1.5", "2.5", "1,234", "5", "1", "2.5"]),
         ("a,5 5,a 3,5. 3,5, 7", ["a", "5", "5", "a", "3,5", "3,5", "7"]),
@@ -104,10 +104,27 @@ TEXTS = st.text(st.characters(exclude_categories=("Cs",))) | st.lists(st.sampled
         ("漢字 漢 字字字 हिन्दी m²", ["漢字", "漢", "字字字", "हिन्दी", "m²", "m", "²"]),
         ("\u0301 \x1f \x1e ☃", []),
         ("AB–1200/X AB—1200–20", ["AB–1200/X", "AB", "1200", "X", "AB—1200–20", "AB", "1200", "20"]),
-        ("978–3–16 DIN–A4", ["978–3–16", "978", "3", "16", "DIN–A4", "DIN", "A", "4"]),
+        ("978–3–16 DIN–A4", ["978–3–16", "978", "3", "16", "DIN–A4", "DIN", "A4", "A", "4"]),
         ("5–10 mm 1990–2000 −5 °C", ["5", "10 mm", "10", "mm", "1990", "2000", "5", "C"]),
         ("5mm–10mm M6–M8", ["5mm", "5", "mm", "10mm", "10", "mm", "M6", "M", "6", "M8", "M", "8"]),
         ("north–south AB –1200 –", ["north", "south", "AB", "1200"]),
+        (
+            "MacBook-Hülle 20V/AB",
+            ["MacBook-Hülle", "MacBook", "Mac", "Book", "Hülle", "20V/AB", "20V", "20", "V", "AB"],
+        ),
+        ("Wi-Fi-Router", ["Wi-Fi-Router", "Wi-Fi", "Wi", "Fi", "Router"]),
+        ("Hose/T-Shirt", ["Hose/T-Shirt", "Hose", "T-Shirt", "T", "Shirt"]),
+        ("H&M-Gutschein", ["H&M-Gutschein", "H&M", "H", "M", "Gutschein"]),
+        ("O'Neill's-Jacke", ["O'Neill's-Jacke", "O'Neill's", "O", "Neill's", "Jacke"]),
+        ("Wi-Fi-5GHz", ["Wi-Fi-5GHz", "Wi-Fi", "Wi", "Fi", "5GHz", "5", "GHz"]),
+        (
+            "don't-do 0A's-A a/b/c",
+            ["don't-do", "don't", "do", "0A's-A", "0A's", "0", "A's", "A", "a/b/c", "a", "b", "c"],
+        ),
+        (
+            "Mini-USB-C state-of-the-art",
+            ["Mini-USB-C", "Mini", "USB", "C", "state-of-the-art", "state", "of", "the", "art"],
+        ),
     ],
 )
 def test_words(text: str, words: list[str]) -> None:
@@ -125,12 +142,15 @@ def test_words(text: str, words: list[str]) -> None:
         ("10mm", "10 mm", "10-mm"),
         ("2.5mm", "2.5 mm", "2,5mm", "2,5\u00a0mm"),
         ("1.7 l", "1,7l"),
-        ("wi-fi", "wifi", "WiFi"),
+        ("wi-fi", "wifi", "WiFi", "Wi-Fi-Router"),
+        ("macbook", "MacBook-Hülle", "Hülle/MacBook", "MacBook"),
         ("L'Oréal", "loreal", "L’Oreal's"),
         ("café", "cafe", "cafe\u0301", "CAFÉ"),
         ("crème brûlée", "creme brulee"),
         ("cooperate", "co\u00adoperate", "co\u200boperate", "\ufeffcooperate"),
         ("U.S.A.", "USA"),
+        ("knives", "knife"),
+        ("women's", "woman", "women"),
         ("1,200", "1200"),
         ("й", "и\u0306"),
         ("한국", "\u1112\u1161\u11ab\u1100\u116e\u11a8"),
@@ -154,6 +174,7 @@ def test_forms_match_each_other(forms: tuple[str, ...]) -> None:
         ("a mail", "amail"),
         ("й", "и"),
         ("well", "we'll"),
+        ("lives", "life"),
     ],
 )
 def test_others_do_not(text: str, other: str) -> None:
@@ -182,6 +203,7 @@ def test_a_long_compound_is_its_parts_alone() -> None:
     word = "x" * (LONGEST_JOINED - 2)
     assert WordsWithParts().words(f"{word}-y") == [f"{word}-y", word, "y"]
     assert WordsWithParts().words(f"{word}-yz") == [word, "yz"]
+    assert WordsWithParts().words(f"{word}-Mini5") == [word, "Mini5", "Mini", "5"]
 
 
 def test_positions_of_compounds() -> None:

@@ -162,34 +162,29 @@ function fitting(chars, start) {
 
 /** Identifiers, each followed by its parts if it has several. */
 function codeWords(chars, classes, { word, part }) {
-  return besideMarks(classes, word, part, (parts, size) => parts.length !== 1 || parts[0][1] - parts[0][0] !== size);
-}
-
-/** Words, and compounds of at most 64 characters, each followed by its parts. */
-function wordsWithParts(chars, classes, { word, part, code }) {
-  classes = classes.replace(code, (run) => run.replace(/\x1e/g, "-"));
-  return besideMarks(classes, word, part, (parts, size) => parts[1] && size <= 64);
-}
-
-/** Words for which `isWord` of their parts and size is true, each followed by its parts, without marks inside words. */
-function besideMarks(classes, word, part, isWord) {
-  const places = [];
-  let kinds = "";
-  for (let place = 0; place < classes.length; place++) {
-    if (classes[place] === "\x7f" || classes[place] === "\x1f") continue;
-    places.push(place);
-    kinds += classes[place];
-  }
-  const found = [];
-  for (const [start, end] of spans(word, kinds)) {
-    const parts = spans(part, kinds.slice(start, end));
-    if (isWord(parts, end - start)) found.push([start, end]);
-    for (const [first, last] of parts) found.push([start + first, start + last]);
-  }
-  return found.map(([start, end]) => {
-    const marks = /(?:\x7f*\x1f)*/y;
-    return [places[start], matchesAt(marks, classes, places[end - 1] + 1)];
+  return besideMarks(classes, word, (kinds) => {
+    const parts = spans(part, kinds);
+    return parts.length === 1 && parts[0][1] - parts[0][0] === kinds.length ? parts : [[0, kinds.length], ...parts];
   });
+}
+
+/** Words, and compounds of at most 64 characters, with their parts and parts that belong together. */
+function wordsWithParts(chars, classes, { word, part, run, lead, code }) {
+  classes = classes.replace(code, (text) => text.replaceAll("\x1e", "-"));
+  return besideMarks(classes, word, (kinds) => {
+    const found = spans(part, kinds);
+    if (found[1]) for (const word of [[0, kinds.length], ...spans(run, kinds), ...spans(lead, kinds)])
+      if (word[1] - word[0] <= 64 && found.every((span) => span.join() !== word.join())) found.push(word);
+    return found.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
+  });
+}
+
+/** The ranges in each word, without marks inside words. */
+function besideMarks(classes, word, ranges) {
+  const kinds = classes.replace(/[\x7f\x1f]/g, "");
+  const kept = [...classes].flatMap((kind, place) => (kinds.includes(kind) ? place : []));
+  return spans(word, kinds).flatMap(([place, stop]) => ranges(kinds.slice(place, stop)).map(([start, end]) =>
+    [kept[place + start], matchesAt(/(?:\x7f*\x1f)*/y, classes, kept[place + end - 1] + 1)]));
 }
 
 /** Standard words, with pairs of neighbours in place of Chinese, Japanese and Korean words. */

@@ -488,17 +488,30 @@ def _fitting(text: str) -> int:
 
 def _code_words(text: str, classes: str, patterns: Patterns) -> Spans:
     """Return identifiers, each followed by its parts if it has several."""
-    return _beside_marks(classes, patterns, lambda whole, parts: parts != [whole])
+
+    def ranges(word: str) -> Spans:
+        whole, parts = (0, len(word)), _matches(word, word, {"word": patterns["part"]})
+        return parts if parts == [whole] else [whole, *parts]
+
+    return _beside_marks(classes, patterns["word"], ranges)
 
 
 def _words_with_parts(text: str, classes: str, patterns: Patterns) -> Spans:
-    """Return words, and compounds of at most 64 characters, each followed by its parts."""
+    """Return words, and compounds of at most 64 characters, with their parts and parts that belong together."""
 
-    def is_word(whole: tuple[int, int], parts: Spans) -> bool:
-        return len(parts) > 1 and whole[1] - whole[0] <= _LONGEST_COMPOUND
+    def ranges(word: str) -> Spans:
+        parts, runs, leads = (
+            _matches(word, word, {"word": patterns[name]}) for name in ("part", "run", "lead")
+        )
+        if len(parts) < 2:
+            return parts
+        joined = [
+            (start, end) for start, end in [(0, len(word)), *runs, *leads] if end - start <= _LONGEST_COMPOUND
+        ]
+        return sorted({*joined, *parts}, key=lambda span: (span[0], -span[1]))
 
     with_hyphens = patterns["code"].sub(lambda code: code[0].replace(_DASH, "-"), classes)
-    return _beside_marks(with_hyphens, patterns, is_word)
+    return _beside_marks(with_hyphens, patterns["word"], ranges)
 
 
 _NOT_SEEN, _MARK, _DASH = "\x7f", "\x1f", "\x1e"
@@ -506,25 +519,20 @@ _MARKS = re.compile(f"(?:{_NOT_SEEN}*{_MARK})*")
 _LONGEST_COMPOUND = 64
 
 
-def _beside_marks(
-    classes: str, patterns: Patterns, is_word: Callable[[tuple[int, int], Spans], bool]
-) -> Spans:
-    """Return words for which `is_word` is true, each followed by its parts, without marks inside words."""
+def _beside_marks(classes: str, word: re.Pattern[str], ranges: Callable[[str], Spans]) -> Spans:
+    """Return the ranges in each word, without marks inside words."""
     places = [place for place, kind in enumerate(classes) if kind not in (_NOT_SEEN, _MARK)]
     kinds = "".join(classes[place] for place in places)
-    found: Spans = []
-    for word in patterns["word"].finditer(kinds):
-        start = word.start()
-        parts = [(start + part.start(), start + part.end()) for part in patterns["part"].finditer(word[0])]
-        if is_word(word.span(), parts):
-            found.append(word.span())
-        found += parts
 
     def end_in_text(end: int) -> int:
         marks = _MARKS.match(classes, places[end - 1] + 1)
         return len(classes) if marks is None else marks.end()
 
-    return [(places[start], end_in_text(end)) for start, end in found]
+    return [
+        (places[found.start() + start], end_in_text(found.start() + end))
+        for found in word.finditer(kinds)
+        for start, end in ranges(found[0])
+    ]
 
 
 def _cjk_pairs(text: str, classes: str, patterns: Patterns) -> Spans:
