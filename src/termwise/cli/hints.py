@@ -37,10 +37,10 @@ _OPTIONS = {
     for name in (  # noqa: SIM905
         "activation after alpha analyzer approximate at attributes base candidates centred chunk collapse "
         "collapse_size collection confidence data delta device documents encoding expansion_terms "
-        "facets fail_if feedback fields floors_from folds fuzzy html idf index judged kind lang level measure memory "
-        "method min_score missing model normalise only_words or_filter out overwrite port precision prefix qrels "
-        "queries resamples resume role run scorer separator settings since statistics store_text table teacher "
-        "threads validation weights"
+        "facets fail_if feedback fields floors_from folds fuzzy host html idf index judged kind lang level measure "
+        "memory method min_relevance min_score missing model normalise only_words or_filter out overwrite port "
+        "precision prefix qrels queries relevance resamples resume role run scorer separator settings since sort "
+        "statistics store_text table teacher threads validation weights"
     ).split()
 } | {
     "id_field": "--id",

@@ -63,6 +63,7 @@ def test_every_argument_with_an_option_has_the_option():
     assert spell(Fix.use(fields=NAMES)) == "use --fields NAME,NAME"
     assert spell(Fix.use(fields={"title": 3, "text": 2})) == "use --fields 'title^3,text^2'"
     assert spell(Fix.use(attributes="all")) == "use --attributes all"
+    assert spell(Fix.use(relevance=Code("NAME=FILE")), {"--relevance"}) == "use --relevance NAME=FILE"
 
 
 def test_every_option_and_command_of_a_fix_exists():

@@ -81,12 +81,15 @@ def test_as_opensearch(client: TestClient) -> None:
     asked = {"query": query, "sort": ["price"], "aggs": {"kinds": {"terms": {"field": "kind"}}}}
     answer = post(client, "/m/_search", **asked)
     assert [hit["_id"] for hit in answer["hits"]["hits"]] == BY_PRICE
+    assert all(hit["fields"] == {"_matches": ["meaning"]} for hit in answer["hits"]["hits"])
     assert answer["hits"]["total"] == {"value": 3, "relation": "eq"}
     (bucket,) = answer["aggregations"]["kinds"]["buckets"]
     assert (bucket["key"], bucket["doc_count"]) == ("sofa", 3)
     pages = [post(client, "/m/_search", **asked, size=2, **{"from": first}) for first in (0, 2)]
     assert [hit["_id"] for page in pages for hit in page["hits"]["hits"]] == BY_PRICE
     assert post(client, "/m/_count", query=query)["count"] == 3
+    hits = post(client, "/m/_search", query={"match": {"text": "red sofa"}}, fields=["kind"])["hits"]["hits"]
+    assert hits[0]["fields"] == {"kind": ["sofa"]}
 
 
 def test_an_explanation_of_the_only_match_by_words(client: TestClient) -> None:

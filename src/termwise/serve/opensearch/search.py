@@ -266,7 +266,10 @@ def _hit(
     }
     if asked.source.wanted:
         record["_source"] = _source(asked.source, fields, hit)
-    if values := field_values(asked.returned, hit["attributes"], hit.get("texts", {}), fields.schema):
+    values = field_values(asked.returned, hit["attributes"], hit.get("texts", {}), fields.schema)
+    if hit.get("matches") == "meaning":
+        values["_matches"] = ["meaning"]
+    if values:
         record["fields"] = values
     if excerpts:
         record["highlight"] = excerpts
