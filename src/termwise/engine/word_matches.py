@@ -2,9 +2,11 @@
 
 The words of a query are the distinct tokens that the analyzer leaves of it. A compound that an analyzer has both joined
 and in parts is one word: a document contains it if it has the joined form or all parts. Terms that a search adds for a
-word, such as those of similar spelling, count as this word. A document contains a word if it has a posting of it; in an
-index of a model that expands documents, it then has the words that the model adds, too. No text is read, with one
-exception: the parts of a compound with digits, such as a code, are next to each other, see `termwise.engine.codes`.
+word, such as those of similar spelling, count as this word. If a phrase such as the synonym *head torch* is added, a
+document needs all of its words, and of an added compound the joined form or all parts. A document contains a word if it
+has a posting of it; in an index of a model that expands documents, it then has the words that the model adds, too. No
+text is read, with one exception: the parts of a compound with digits, such as a code, are next to each other, see
+`termwise.engine.codes`.
 
 Where the analyzer depends on an attribute, a query without a language has the words of each language, and a document
 matches by the words of its own.
@@ -13,13 +15,15 @@ matches by the words of its own.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import field, replace
 from functools import partial, reduce
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.engine.added_terms import AddedTerm
+from termwise.engine.added_terms import AddedTerm, AddedTerms, Span
 from termwise.engine.allowed_documents import AllowedDocuments, documents_at
 from termwise.engine.codes import documents_with_code, has_digits
 from termwise.engine.query_encoder import ExplicitWeights, QueryEncoder
@@ -29,9 +33,14 @@ from termwise.engine.text_conditions import documents_with, on_a_path
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.text import Analyzer
+from termwise.text.analyzer import Analysis
 from termwise.text.analyzer_by_attribute import language_of_token, readings
 
 Ordinals = npt.NDArray[np.int64]
+
+
+Step = tuple[npt.NDArray[np.int32], int, int]
+"""Terms, ascending, of which a document has one, with a range of positions in a query, see `Analysis.positions`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +49,17 @@ class QueryWord:
 
     Attributes
     ----------
-    steps : list of (ndarray of int32, int, int)
-        Terms of each token of the word, ascending, of which a document has one, with the positions of the token.
+    steps : list of Step
+        For each token of the word.
+    phrases : list of (list of Step, int, int)
+        Phrases and compounds that are added for the word or a part of it: the steps of each, with positions of their
+        own, and the positions in the query.
     code : str
         The compound as typed if its parts belong next to each other, see `termwise.engine.codes`; otherwise empty.
     """
 
-    steps: list[tuple[npt.NDArray[np.int32], int, int]]
+    steps: list[Step]
+    phrases: list[tuple[list[Step], int, int]] = field(default_factory=list)
     code: str = ""
 
 
@@ -226,36 +239,43 @@ def query_words(index: Index, encoder: QueryEncoder, query: QueryVector, text: s
     if isinstance(encoder, ExplicitWeights):
         return [[QueryWord([(terms, 0, 1)]) for terms in query.terms[:, None]]]
     analyzers = readings(encoder.analyzer)
-    added = added_terms(encoder, text).terms
+    added = added_terms(encoder, text)
     if len(analyzers) == 1:
         return [_words_of(index, analyzers[0], query, text, added)]
     words = []
     for analyzer in analyzers:
         tokens = analyzer.tokens(text)
         language = language_of_token(tokens[0]) if tokens else ""
-        its = [each for each in added if language_of_token(each.term) == language]
-        words.append(_words_of(index, analyzer, query, text, its))
+        its = [each for each in added.terms if language_of_token(each.term) == language]
+        words.append(_words_of(index, analyzer, query, text, replace(added, terms=its)))
     return [each for each in words if each] or words[:1]
 
 
 def _words_of(
-    index: Index, analyzer: Analyzer, query: QueryVector, text: str, terms_added: Sequence[AddedTerm]
+    index: Index, analyzer: Analyzer, query: QueryVector, text: str, added: AddedTerms
 ) -> list[QueryWord]:
     """Return the words of a query in one reading."""
     kept = set(query.terms.tolist())
-    added = [(each.number, each.spans) for each in terms_added]
+    single, several = _by_places(added.terms, kept)
+    phrases_of = [(_steps(index, analyzer.analyze(word)), places) for word, places in several]
     analysis = analyzer.analyze(text)
     compounds = {analysis.tokens[each.start : each.stop]: each for each in analysis.compounds()}
     spans, positions = analysis.spans_by_token(), analysis.positions().tolist()
     words = []
     for tokens, range_of in compounds.items():
         terms: list[set[int]] = []
-        dropped = weighted = False
+        its_positions = [positions[place] for place in range_of]
+        phrases = []
+        for steps, places in phrases_of:
+            pairs = zip(tokens, its_positions, strict=True)
+            if covered := [position for token, position in pairs if _is_inside(spans[token], places)]:
+                phrases.append((steps, min(covered)[0], max(end for _, end in covered)))
+        dropped, weighted = False, bool(phrases)
         for token in tokens:
             number = index.vocabulary.number(token)
-            own = set() if number is None else {number}
-            others = {term for term, places in added if _is_inside(spans[token], places)}
-            weighted |= bool(found := (own | others) & kept)
+            own = set() if number is None or _is_inside(spans[token], added.replaced) else {number}
+            others = {term for term, places in single if _is_inside(spans[token], places)}
+            weighted |= bool(found := (own & kept) | others)
             dropped |= not found and bool(own)
             terms.append(found or own)
         typed = text[slice(*spans[tokens[0]][0])]
@@ -263,9 +283,34 @@ def _words_of(
         if dropped and not weighted and (terms[0] or not code):
             continue  # by the weighting of the query, which a code that no document has needs not
         numbers = [np.array(sorted(each), dtype=np.int32) for each in terms]
-        steps = [(each, *positions[place]) for each, place in zip(numbers, range_of, strict=True)]
-        words.append(QueryWord(steps, code))
+        steps = [(each, *place) for each, place in zip(numbers, its_positions, strict=True)]
+        words.append(QueryWord(steps, phrases, code))
     return words
+
+
+def _by_places(
+    added: Sequence[AddedTerm], kept: set[int]
+) -> tuple[list[tuple[int, tuple[Span, ...]]], list[tuple[str, tuple[Span, ...]]]]:
+    """Return the added words of one term, by its number, and those of several terms, with their places in a query."""
+    terms: defaultdict[tuple[str, tuple[Span, ...]], list[AddedTerm]] = defaultdict(list)
+    for each in added:
+        terms[each.word, each.spans].append(each)
+    single, several = [], []
+    for (word, places), its in terms.items():
+        if kept.isdisjoint(each.number for each in its):
+            continue
+        if len(its) > 1 or its[0].origin == "synonym":
+            several.append((word, places))
+        else:
+            single.append((its[0].number, places))
+    return single, several
+
+
+def _steps(index: Index, analysis: Analysis) -> list[Step]:
+    """Return the terms of a text with their positions; a token that the index lacks has none."""
+    numbers = map(index.vocabulary.number, analysis.tokens)
+    terms = [np.array([] if number is None else [number], dtype=np.int32) for number in numbers]
+    return [(each, *place) for each, place in zip(terms, analysis.positions().tolist(), strict=True)]
 
 
 def _terms_of_parts(words: Iterable[Iterable[QueryWord]]) -> npt.NDArray[np.int32]:
@@ -284,12 +329,19 @@ def _counts_of_words(index: Index, texts: Index | None, words: list[QueryWord]) 
     """Return how many of the words each document contains, by position."""
     counts = np.zeros(len(index), dtype=np.uint16)
     for word in words:
-        steps = [(documents_with(index, terms), start, end) for terms, start, end in word.steps]
-        having = on_a_path(steps)
+        steps = _documents_of(index, word.steps)
+        phrases = [(on_a_path(_documents_of(index, its)), start, end) for its, start, end in word.phrases]
+        having = on_a_path([*steps, *phrases])
         if word.code:
-            having = documents_with_code(index, texts, word.code, whole=steps[0][0], parts=having)
+            alike = [found for found, *place in phrases if tuple(place) == steps[0][1:]]
+            whole = reduce(np.logical_or, alike, steps[0][0])
+            having = documents_with_code(index, texts, word.code, whole, having)
         counts += having
     return counts
+
+
+def _documents_of(index: Index, steps: Iterable[Step]) -> list[tuple[npt.NDArray[np.bool_], int, int]]:
+    return [(documents_with(index, terms), start, end) for terms, start, end in steps]
 
 
 def _has_one(index: Index, matches: WordMatches) -> bool:

@@ -403,6 +403,56 @@ def test_a_synonym_of_a_phrase_counts_as_all_of_its_words(tmp_path: Path, line: 
     assert found.doc_ids == ("c",)
 
 
+@pytest.mark.parametrize(
+    ("query", "lines", "expected"),
+    [
+        ("handtuch", ["handtuch, duschtuch"], "ht dt wd"),
+        ("duschtuch", ["handtuch, duschtuch"], "ht dt wd"),
+        ("flashlight", ["flashlight, head torch"], "fl lt"),
+        ("head torch", ["flashlight, head torch"], "fl lt"),
+        ("torch", ["torch => head torch, flashlight"], "fl lt"),
+        ("light-case", ["case, head torch"], "lc lt2"),
+        ("USB-A4", ["USB-A4, flashlight"], "fl usb"),
+        ("unknown", ["unknown => head lamp"], ""),
+        ("dusch", ["handtuch, duschtuch"], "wd dt"),
+    ],
+)
+def test_an_added_phrase_or_compound_matches_as_a_whole(
+    tmp_path: Path, query: str, lines: list[str], expected: str
+) -> None:
+    pytest.importorskip("simplemma", reason="needs simplemma: pip install 'termwise[simplemma]'")
+    texts = {
+        "ht": "Handtuch",
+        "wd": "Tuch für die Dusche",
+        "dt": "Duschtuch",
+        "hs": "Handschuhe",
+        "fl": "flashlight",
+        "lt": "torch for the head",
+        "tt": "black torch",
+        "te": "tent, head of the water",
+        "lc": "light case",
+        "lt2": "light head torch",
+        "usb": "USB A4",
+    }
+    made = build_index(
+        [Document(*each) for each in texts.items()],
+        tmp_path / "index",
+        analyzer="german-parts",
+        store_text=True,
+    )
+    search = Search(query, match="all", relevance=Relevance.of({"synonyms": lines}))
+    if query in ("flashlight", "head torch", "torch"):
+        expected += " lt2"
+    assert set(made.search(search).ranking.doc_ids) == set(expected.split())
+
+
+def test_a_word_that_is_corrected_to_two_matches_both(tmp_path: Path) -> None:
+    texts = {"both": "a water bottle", "one": "a bottle", "other": "water and a bottle", "none": "wine"}
+    made = build_index([Document(*each) for each in texts.items()], tmp_path / "index", store_text=True)
+    found = made.search(Search("waterbottle", match="all", fuzzy=True)).ranking
+    assert set(found.doc_ids) == {"both", "other"}
+
+
 @pytest.mark.parametrize("model", ["bm25", "instant"])
 def test_a_query_of_codes_matches_them_as_a_whole_or_in_all_parts(tmp_path: Path, model: str) -> None:
     texts = {
