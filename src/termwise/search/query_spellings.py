@@ -16,6 +16,9 @@ from termwise.search.suggestions import AnySimilarTerms, is_code
 ARTICLE_NUMBER = 8
 """Smallest number of digits of an article number that consists of digits only; EAN-8 has eight."""
 
+SHORTEST_CODE = 4
+"""Smallest number of characters of a code with letters."""
+
 MOST_PIECES = 4
 """Largest number of words, separated by single blanks, that are read as one code."""
 
@@ -131,7 +134,7 @@ def _is_known(code: str, similar: AnySimilarTerms) -> bool:
     """Return whether an index has a code as a whole."""
     joined = _SEPARATOR.sub("", code)
     if LETTERS.search(code) or not (
-        is_code(joined) or (joined.isdecimal() and len(joined) >= ARTICLE_NUMBER)
+        is_code(joined, SHORTEST_CODE) or (joined.isdecimal() and len(joined) >= ARTICLE_NUMBER)
     ):
         return False
     most = max(FEW, len(similar.index) // RARE)

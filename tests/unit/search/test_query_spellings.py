@@ -18,6 +18,7 @@ TEXTS = {
     "e": "EAN 4 006381 333931",
     "f": "Powerbank 20.000 mAh",
     "g": "Power bank 20,000mAh",
+    "h": "Screws M8x60, with a drill B12",
 }
 
 
@@ -43,6 +44,8 @@ def test_pieces_of_a_code_are_joined_if_the_index_has_it(searcher: Searcher) -> 
         "EAN 4006381 333931": "EAN 4006381-333931",
         "EAN 4006381 333932": "EAN 4006381 333932",
         "Camera 16": "Camera 16",
+        "screws m8 x 60 mm": "screws m8-x-60 mm",
+        "drill B 12": "drill B 12",  # three characters
     }
     assert {text: with_whole_codes(text, similar) for text in read} == read
 

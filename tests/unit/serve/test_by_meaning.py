@@ -90,6 +90,8 @@ def test_as_opensearch(client: TestClient) -> None:
     assert post(client, "/m/_count", query=query)["count"] == 3
     hits = post(client, "/m/_search", query={"match": {"text": "red sofa"}}, fields=["kind"])["hits"]["hits"]
     assert hits[0]["fields"] == {"kind": ["sofa"]}
+    hits = post(client, "/m/_search", query={"match": {"text": "red beans"}})["hits"]["hits"]
+    assert {hit["_id"]: hit["fields"]["_matches"] for hit in hits}["d3"] == ["any"]
 
 
 def test_an_explanation_of_the_only_match_by_words(client: TestClient) -> None:

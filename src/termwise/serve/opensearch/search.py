@@ -13,6 +13,7 @@ from termwise.attributes import Schema
 from termwise.attributes.dates import parse_date
 from termwise.budget import spend
 from termwise.engine.result_order import SCORE
+from termwise.engine.word_matches import levels_of
 from termwise.errors import UnknownIdError
 from termwise.explain.explanation_text import NOT_TERMS
 from termwise.filters.facets import Segments, documents_in
@@ -73,6 +74,8 @@ def search(
     found = own.search(served, request, settings)
     own_answer = found.explained()
     hits = own_answer["hits"][: asked.size]
+    first, *others = levels_of(found.results.search.match or "all, any")
+    level = own_answer.get("matched") if others and own_answer.get("matched") != first else None
     highlighted = _highlighted(found.results, asked, fields, hits)
     answer: dict[str, Any] = {
         "took": round(1000 * (time.perf_counter() - begin)),
@@ -83,7 +86,7 @@ def search(
             **({"total": _total(own_answer)} if asked.total else {}),
             "max_score": _max_score(asked, hits),
             "hits": [
-                _hit(opened.name, asked, fields, hit, excerpts)
+                _hit(opened.name, asked, fields, hit, excerpts, level)
                 for hit, excerpts in zip(hits, highlighted, strict=True)
             ],
         },
@@ -256,8 +259,9 @@ def _hit(
     fields: Fields,
     hit: HitAnswer,
     excerpts: dict[str, list[str]],
+    level: str | None = None,
 ) -> dict[str, Any]:
-    """Return a result."""
+    """Return a result; `level` is the number of words that results contain if none contains the first one asked for."""
     score = asked.query.score(hit["score"])
     record: dict[str, Any] = {
         "_index": index,
@@ -267,8 +271,9 @@ def _hit(
     if asked.source.wanted:
         record["_source"] = _source(asked.source, fields, hit)
     values = field_values(asked.returned, hit["attributes"], hit.get("texts", {}), fields.schema)
-    if hit.get("matches") == "meaning":
-        values["_matches"] = ["meaning"]
+    matches = "meaning" if hit.get("matches") == "meaning" else level
+    if matches:
+        values["_matches"] = [matches]
     if values:
         record["fields"] = values
     if excerpts:
