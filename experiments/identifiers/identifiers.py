@@ -69,7 +69,8 @@ def has_identifier(searcher: Searcher, text: str) -> bool:
     """Return whether the rule finds an identifier in a query."""
     backend = searcher.backend
     assert isinstance(backend, mixture.Mixture), "a recipe is a mixture"
-    return bool(mixture.part_weights(backend.parts, backend.word_part, text).identifiers)
+    own = tuple(part.weight for part in backend.parts)
+    return bool(mixture.part_weights(backend.parts, own, backend.word_part, text).identifiers)
 
 
 def products(plan: Mapping[str, Any], work: Path, recipe: str) -> dict[str, Any]:
