@@ -29,6 +29,8 @@ class AddedTerm:
         Its weight in units of the weight that it would have if it was typed as often as the words that it is added for.
     spans : tuple of (int, int)
         Positions of these words in the query, one for each occurrence.
+    distance : int
+        Number of edits between a word of similar spelling, or a blank, and the typed one; 0 for other origins.
     """
 
     term: str
@@ -37,6 +39,7 @@ class AddedTerm:
     origin: Literal["fuzzy", "prefix", "synonym"]
     share: float
     spans: tuple[Span, ...]
+    distance: int = 0
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,16 @@ Where texts are stored, a term is similar only if one of its words is within `mo
 A missing or added blank is an edit, too; see `termwise.engine.word_breaks`.
 
 Where the analyzer depends on an attribute, each language has similar terms of its own, among its terms, for words that
-are in no other language; see `SimilarTermsByLanguage`.
+are in no other language; see `SimilarTermsByLanguage`. There, the stemmer of one language can write a mistyped word as
+a term that its documents have: that of French writes *adiddas* as *adidas*. Such a word is in this language only if the
+stored texts write it, up to its ending. It is doubted without a look at texts: if other languages have one of its
+`respellings` with the same term, and not the word itself.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -43,6 +46,7 @@ from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage
 from termwise.engine.term_spread import term_spreads
 from termwise.engine.word_breaks import WordBreak, WordBreaks, documents_with_term, documents_with_word
+from termwise.engine.word_forms import is_form_of, respellings
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.index.segment import concatenated_ranges
@@ -186,7 +190,7 @@ class Correction:
             words = typed.split()
             share = (1 - 1 / len(" ".join(words))) * other.documents / total * other.weight
             added += [
-                AddedTerm(prefix + term, number, other.text, "fuzzy", share, self.spans)
+                AddedTerm(prefix + term, number, other.text, "fuzzy", share, self.spans, distance=1)
                 for term, number in other.terms
             ]
         return added
@@ -256,6 +260,57 @@ class SimilarTerms:
         """Return whether a document has a word, or the analyzer removes it."""
         tokens = self.analyzer.tokens(word)
         return not tokens or any(map(self.documents, tokens))
+
+    def is_known(self, word: str) -> bool:
+        """Return `has`; see `SimilarTermsByLanguage`."""
+        return self.has(word)
+
+    def documents_with(self, word: str) -> int:
+        """Return the number of documents with a word as a whole; 0 if the analyzer removes it."""
+        token = self._token(word)
+        return 0 if token is None else self.documents(token)
+
+    def _token(self, word: str) -> str | None:
+        if isinstance(self.analyzer, WordAnalyzer):
+            return self.analyzer.token(word)  # an unknown compound takes long to take apart
+        return next(iter(self.analyzer.tokens(word)), None)
+
+    def with_same_term(self, word: str) -> list[str]:
+        """Return the respellings of a word that have its term, none if no document has it as a whole."""
+        token = self._token(word)
+        if token is None or not self.documents(token):
+            return []
+        return [each for each in respellings(word) if self._token(each) == token]
+
+    def forms_of(self, word: str) -> Counter[str]:
+        """Return the words that stored texts write with the term of a word, see `written`."""
+        token = self._token(word)
+        number = None if token is None else self.vocabulary.number(token)
+        if token is None or number is None:
+            return Counter()
+        return self.written(SimilarTerm(token, number, word, 0, self.documents(token)))
+
+    def writes(self, word: str, respelt: Iterable[str]) -> bool | None:
+        """Return whether stored texts write a word, up to its ending, rather than other words of its term.
+
+        Parameters
+        ----------
+        word : str
+            A word of which documents have the term.
+        respelt : iterable of str
+            Other words of this term.
+
+        Returns
+        -------
+        bool or None
+            None if no text is known with the term.
+        """
+        forms, typed = {self.unstemmed(each) for each in self.forms_of(word)}, self.unstemmed(word)
+        if not forms:
+            return None
+        return typed in forms or (
+            forms.isdisjoint(map(self.unstemmed, respelt)) and any(is_form_of(typed, each) for each in forms)
+        )
 
     def documents(self, term: str) -> int:
         """Return the number of documents with a term, 0 if it is not in the index."""
@@ -421,11 +476,15 @@ class SimilarTerms:
                 }
         if distance == 1 <= most_edits(word):
             edited = " ".join(sorted(self._with_one_edit(word)))
-            spans = self.analyzer.analyze(edited).spans_by_token()
-            numbers = self.vocabulary.numbers(list(spans)).tolist()
+            analysis = self.analyzer.analyze(edited)
+            spans, wholes = analysis.spans.tolist(), {each.start for each in analysis.compounds()}
+            words: dict[str, str] = {}
+            for place in sorted(range(len(spans)), key=lambda place: place not in wholes):  # parts last
+                words.setdefault(analysis.tokens[place], edited[slice(*spans[place])])
+            numbers = self.vocabulary.numbers(list(words)).tolist()
             found |= {
-                number: edited[slice(*first)]
-                for number, (first, *_) in zip(numbers, spans.values(), strict=True)
+                number: each
+                for number, each in zip(numbers, words.values(), strict=True)
                 if number >= 0 and self.index.document_frequencies[number] > 0
             }
         return found
@@ -700,7 +759,7 @@ class SimilarTermsByLanguage:
     Attributes
     ----------
     languages : tuple of SimilarTerms
-        The look-up of each language. A word that another language has, or removes, is spelt correctly.
+        The look-up of each language. A word that another language has, or removes, is spelt correctly; see `is_known`.
     """
 
     replaces: ClassVar[bool] = False  # words with added terms
@@ -717,8 +776,10 @@ class SimilarTermsByLanguage:
         self.analyzer = analyzer
         self._is_word = is_word
 
+        self._remembered: dict[str, bool] = {}
+
         def is_known(word: str) -> bool:
-            return is_word(word) or any(each.has(word) for each in self.languages)
+            return is_word(word) or self.is_known(word)
 
         self.languages: tuple[SimilarTerms, ...] = tuple(
             SimilarTerms(
@@ -740,6 +801,44 @@ class SimilarTermsByLanguage:
             return self
         return SimilarTermsByLanguage(self.index, self.analyzer, is_word=self._is_word, only=language)
 
+    def is_known(self, word: str) -> bool:
+        """Return whether a language has a word, or removes it.
+
+        It does not have a mistyped word of which only its stemmer makes a term of the index. A word is doubted in a
+        language if a respelling has the same term there, and one in the languages that lack the word; it is known if
+        some language has it without doubt. Otherwise the texts of the language decide, see `SimilarTerms.writes`, or
+        without texts, whether the word or the respelling has more documents.
+        """
+        found = self._remembered.get(word)
+        if found is None:
+            found = self._is_known(word)
+            if len(self._remembered) >= REMEMBERED:
+                self._remembered.clear()
+            self._remembered[word] = found
+        return found
+
+    def _is_known(self, word: str) -> bool:
+        having = [each for each in self.languages if each.has(word)]
+        others = [each for each in self.languages if each not in having]
+        if not having or not others or not most_edits(word):
+            return bool(having)
+        doubted, documents = [], 0
+        for each in having:
+            spend()
+            of_respelt = {
+                respelt: sum(other.documents_with(respelt) for other in others)
+                for respelt in each.with_same_term(word.lower())
+            }
+            respelt = [respelt for respelt, number in of_respelt.items() if number]
+            if not respelt:
+                return True
+            doubted.append((each, respelt))
+            documents = max(documents, *of_respelt.values())
+        written = [each.writes(word, respelt) for each, respelt in doubted]
+        if all(each is None for each in written):
+            return documents <= sum(each.documents_with(word) for each in having)
+        return any(written)
+
     def added_to(self, query: str, *, fuzzy: bool, prefix: bool) -> list[AddedTerm]:
         """Return the terms to add to a query, see `SimilarTerms.added_to`.
 
@@ -753,12 +852,10 @@ class SimilarTermsByLanguage:
         fuzzy_terms = [
             each for each in found if each.origin == "fuzzy" and not completed.are_known(each.spans)
         ]
-        distances = [edits(query[slice(*each.spans[-1])], each.word) for each in fuzzy_terms]
         least: dict[tuple[Span, ...], int] = {}
-        for each, distance in zip(fuzzy_terms, distances, strict=True):
-            least[each.spans] = min(distance, least.get(each.spans, distance))
-        pairs = zip(fuzzy_terms, distances, strict=True)
-        nearest = [each for each, distance in pairs if distance == least[each.spans]]
+        for each in fuzzy_terms:
+            least[each.spans] = min(each.distance, least.get(each.spans, each.distance))
+        nearest = [each for each in fuzzy_terms if each.distance == least[each.spans]]
         return [*completed.terms, *self._shared(query, nearest)]
 
     def _shared(self, query: str, nearest: Sequence[AddedTerm]) -> list[AddedTerm]:
@@ -788,7 +885,7 @@ def _added(
     share: float,
     spans: tuple[Span, ...],
 ) -> AddedTerm:
-    return AddedTerm(language + term.term, term.number, term.word, origin, share, spans)
+    return AddedTerm(language + term.term, term.number, term.word, origin, share, spans, term.distance)
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,12 +46,12 @@ from termwise.display.safe_text import shown
 from termwise.engine.added_terms import AddedTerm, AddedTerms, Span
 from termwise.engine.query_languages import in_documents
 from termwise.engine.subwords import WordsInPieces
+from termwise.engine.word_forms import is_form_of
 from termwise.errors import MalformedRecordError, ParameterError
 from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.storage.safe_read import read_input
 from termwise.text.analyzer import Analyzer, unknown_token
-from termwise.text.folding import folded
 from termwise.text.words_around import is_part_of_word, word_around
 from termwise.validation import check, check_path, is_finite_number
 
@@ -83,8 +83,6 @@ _Phrases = dict[tuple[str, ...], tuple[str, int]]
 """Texts, and their numbers of words, by tokens."""
 
 _COMMENT = re.compile(r"(?:^|\s)#.*")
-_LETTERS = re.compile(r"[^\W_]+")
-_SPELLED_OUT = re.compile("(?<=[aou])e")  # as in Kaerner for Kärner
 _WEIGHT = re.compile(r"\s\^(\S*)$")
 _FORMS = "words with commas between them, such as: sofa, couch; or tv => television; a weight such as ^0.8 may follow"
 
@@ -423,29 +421,6 @@ class SynonymMatcher:
                     fixes=["require its words one by one, or give them fewer synonyms"],
                 )
         return ["".join(form) for form in product(*choices, [text[rest:]])]
-
-
-def is_form_of(typed: str, written: str) -> bool:
-    """Return whether words are spelled alike up to case, accents, what joins them, and beginning or ending of each.
-
-    The shorter word of each two is in the longer one, apart from its last letter.
-
-    Examples
-    --------
-    >>> [is_form_of(typed, "Wasserkocher") for typed in ("wasserkochern", "Wasser-Kocher", "waserkocher")]
-    [True, True, False]
-    >>> is_form_of("batteries", "battery"), is_form_of("Kaerner", "Kärner"), is_form_of("setee", "settee")
-    (True, True, False)
-    """
-    if typed == written:
-        return True
-    words, others = (
-        _LETTERS.findall(_SPELLED_OUT.sub("", folded(each).lower())) for each in (typed, written)
-    )
-    if len(words) != len(others):
-        words, others = ["".join(words)], ["".join(others)]
-    pairs = (sorted(pair, key=len) for pair in zip(words, others, strict=True))
-    return all(shorter[:-1] in longer for shorter, longer in pairs)
 
 
 @final

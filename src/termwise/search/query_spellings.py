@@ -1,4 +1,4 @@
-"""Query words as an index has them: codes that are typed with blanks, *ae* for *ä*, and no parts of unknown codes."""
+"""Query words as an index has them: codes with blanks, *ae* for *ä* and *ä* for *ae*, no parts of unknown codes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from termwise.engine.word_breaks import documents_with_word
 from termwise.index import Index
 from termwise.search.part_weights import FEW, LETTERS, MOST_WORDS, RARE, has_codes_only
 from termwise.search.suggestions import AnySimilarTerms, is_code
+from termwise.text.folding import composed
 
 ARTICLE_NUMBER = 8
 """Smallest number of digits of an article number that consists of digits only; EAN-8 has eight."""
@@ -23,7 +24,10 @@ MOST_PIECES = 4
 """Largest number of words, separated by single blanks, that are read as one code."""
 
 _UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
+_SPELLED_OUT = {other.lower(): umlaut for umlaut, other in _UMLAUTS.items() if umlaut.islower()}
 _UMLAUT, _WORD = re.compile("[äöüÄÖÜ]"), re.compile(r"[^\W\d_]+")
+_TWO_LETTERS = re.compile("(?<![aeq])[aou]e", re.IGNORECASE)  # not in neue and queue, as in German analyzers
+_CHUNK = re.compile(r"\S+")
 _SEPARATOR = re.compile("[-/.]")
 _PIECE = re.compile(r"(?<!\S)[^\W_]+(?:[-/.][^\W_]+)*(?=\s|$|[,;:!?])")
 
@@ -60,31 +64,53 @@ def with_whole_codes(text: str, similar: AnySimilarTerms) -> str:
 
 
 def with_known_umlauts(text: str, similar: AnySimilarTerms) -> str:
-    """Return a query with *ae*, *oe* and *ue* for umlauts in the words that more documents have in this spelling.
+    """Return a query with *ae*, *oe* and *ue* for umlauts, or umlauts for these, as more documents have its words.
 
-    German analyzers read both spellings as one word, so the other one is that of documents in other languages.
+    German analyzers read both spellings as one word, so the other one is that of documents in other languages. These
+    have *Wüsthof* as *wusthof*. Two letters are an umlaut only if a text writes it, as far as texts are stored: *does*
+    is not *dos*. Those of words with digits stay.
 
     Examples
     --------
     >>> import tempfile, termwise
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     texts = [{"id": 1, "text": "Kaerner lamp"}, {"id": 2, "text": "Möbel"}]
-    ...     similar = termwise.build_index(texts, folder + "/i").backend.similar_terms
-    ...     [with_known_umlauts(text, similar) for text in ("Kärner lamp", "möbel", "Kärnten")]
-    ['Kaerner lamp', 'möbel', 'Kärnten']
+    ...     texts = [{"id": 1, "text": "Kaerner lamp"}, {"id": 2, "text": "Möbel"}, {"id": 3, "text": "sac à dos"}]
+    ...     similar = termwise.build_index(texts, folder + "/i", store_text=True).backend.similar_terms
+    ...     [with_known_umlauts(text, similar) for text in ("Kärner lamp", "möbel", "Kärnten", "moebel", "does")]
+    ['Kaerner lamp', 'möbel', 'Kärnten', 'möbel', 'does']
     """
 
     def documents(word: str) -> int:
-        return sum(
-            each.documents(token) for each in similar.languages for token in each.analyzer.tokens(word)[:1]
-        )
+        return sum(each.documents_with(word) for each in similar.languages)
 
-    def spelt(word: re.Match[str]) -> str:
-        other = "".join(_UMLAUTS.get(letter, letter) for letter in word[0])
-        other = other.upper() if word[0].isupper() else other
-        return other if other != word[0] and documents(other) > documents(word[0]) else word[0]
+    def spelt(word: str) -> str:
+        has_umlaut = _UMLAUT.search(word) is not None
+        if has_umlaut:
+            other = "".join(_UMLAUTS.get(letter, letter) for letter in word)
+            other = other.upper() if word.isupper() else other
+        else:
+            other = _TWO_LETTERS.sub(_umlaut, word)
+        if other == word or documents(other) <= documents(word):
+            return word
+        return other if has_umlaut or _is_written(other, similar) else word
 
-    return _WORD.sub(spelt, text) if _UMLAUT.search(text) and len(text.split()) <= MOST_WORDS else text
+    def read(chunk: re.Match[str]) -> str:
+        if has_digits(chunk[0]) and not _UMLAUT.search(chunk[0]):
+            return chunk[0]
+        return _WORD.sub(lambda word: spelt(word[0]), chunk[0])
+
+    return _CHUNK.sub(read, text) if len(text.split()) <= MOST_WORDS else text
+
+
+def _umlaut(letters: re.Match[str]) -> str:
+    umlaut = _SPELLED_OUT[letters[0].lower()]
+    return umlaut.upper() if letters[0][0].isupper() else umlaut
+
+
+def _is_written(word: str, similar: AnySimilarTerms) -> bool:
+    """Return whether a text writes a word with an umlaut, or none is known with its term."""
+    forms = [form for each in similar.languages for form in each.forms_of(word)]
+    return not forms or any(_UMLAUT.search(composed(form)) for form in forms)
 
 
 def without_unknown_codes(text: str, similar: AnySimilarTerms, added: AddedTerms, texts: Index | None) -> str:

@@ -26,6 +26,7 @@ from termwise.engine.query_vector import query_vector
 from termwise.engine.result_order import SCORE, Best, ResultOrder
 from termwise.engine.retrieval import RankedOrdinals, candidate_ordinals, documents_in_order
 from termwise.engine.text_conditions import TextConditions
+from termwise.engine.word_forms import SPELLED_OUT
 from termwise.errors import ParameterError
 from termwise.fixes import Code, Fix
 from termwise.records import Query, Ranking
@@ -226,7 +227,7 @@ class Results:
     def _with_known_spellings(self) -> str:
         """Return the text with codes and umlauts as the index has them."""
         backend, text = self._backend.suggesting, self.text
-        if text.isascii() and not has_digits(text):
+        if text.isascii() and not has_digits(text) and not SPELLED_OUT.search(text.lower()):
             return text
         similar = self._similar_terms(backend)
         if not self._is_typed or similar is None:

@@ -110,11 +110,9 @@ class Completion:
 
 def completions(similar: AnySimilarTerms, text: str, n: int) -> list[Completion]:
     """Return words that begin with the last word of a text; see `Searcher.complete`."""
-
-    def is_known(word: str) -> bool:
-        return any(each.has(word) for each in similar.languages)
-
-    found = [each for language in similar.languages for each in _completions(language, text, n, is_known)]
+    found = [
+        each for language in similar.languages for each in _completions(language, text, n, similar.is_known)
+    ]
     if len(similar.languages) == 1:
         return found
     of_words: dict[str, Completion] = {}
@@ -181,7 +179,11 @@ def _completing_form(similar: SimilarTerms, term: SimilarTerm, typed: str, exact
 def suggestions(similar: AnySimilarTerms, encoder: QueryEncoder, query: str) -> list[Suggestion]:
     """Return the words of a query that are probably mistyped, with the nearest ones; see `Searcher.did_you_mean`."""
     analyses = [(each, each.analyzer.analyze(query)) for each in similar.languages]
-    are_known = any(all(map(each.documents, analysis.tokens)) for each, analysis in analyses)
+    are_known = any(
+        all(map(each.documents, analysis.tokens))
+        and (len(analyses) == 1 or all(map(similar.is_known, _words(query, analysis))))
+        for each, analysis in analyses
+    )
     if are_known and not any(each.breaks.joined(query, analysis) for each, analysis in analyses):
         return []  # which is usual, and takes little time
     added = added_terms(encoder, query)
@@ -203,6 +205,12 @@ def suggestions(similar: AnySimilarTerms, encoder: QueryEncoder, query: str) -> 
                 nearest.setdefault(word.word, word)
         merged.append(Suggestion(its[0].word, span, tuple(nearest.values())[:MOST_TERMS]))
     return merged
+
+
+def _words(text: str, analysis: Analysis) -> Iterator[str]:
+    """Yield the words of a text, a compound as a whole."""
+    for places in analysis.compounds()[:MOST_WORDS]:
+        yield text[slice(*analysis.spans[places.start].tolist())]
 
 
 def corrected(query: str, text: str, similar: Sequence[Suggestion], words: Sequence[str]) -> str:

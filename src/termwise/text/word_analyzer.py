@@ -100,6 +100,17 @@ class WordAnalyzer:
             forms += [form for form in found if form is not None]
         return forms
 
+    def token(self, word: str) -> str | None:
+        """Return the token of a word as a whole, which is not taken apart; None if it is removed.
+
+        Examples
+        --------
+        >>> from termwise.text import make_analyzer
+        >>> [make_analyzer("english-parts").token(word) for word in ("lists", "the", "head-lamps")]
+        ['list', None, 'headlamp']
+        """
+        return self._forms[without_surrogates(word)]
+
 
 def _form(steps: tuple[WordStep, ...], word: str) -> str | None:
     form: str | None = word

@@ -8,7 +8,7 @@ import pytest
 
 from termwise import Document, build_index
 from termwise.search import Search, Searcher
-from termwise.search.query_spellings import with_whole_codes
+from termwise.search.query_spellings import with_known_umlauts, with_whole_codes
 
 TEXTS = {
     "a": "Filter AB-1200/X for pumps",
@@ -88,6 +88,57 @@ def test_umlauts_of_other_languages(tmp_path: Path, query: str) -> None:
     assert [marked["fr"].text[start:end] for start, end in marked["fr"].spans] == ["Kaerner"]
     only = searcher.search(Search(query, lang="de"))
     assert {*only.ranking.doc_ids} == {"de", "de2"}
+
+
+PRODUCTS = {
+    "de1": "Wüsthof Kochmesser",
+    "de2": "Wuesthof Brotmesser",
+    "en1": "Wüsthof knife",
+    "en2": "Wüsthof bread knife",
+    "en3": "blue poem on shoes in a queue",
+    "en4": "Moerser lamp",
+    "en5": "Mörser lamp",
+    "en6": "UE-43X monitor",
+    "fr1": "Couteau Wüsthof",
+    "fr2": "sac à dos",
+    "fr3": "sac à dos, U 43",
+    "fr4": "bluray",
+}
+
+
+@pytest.mark.parametrize("store_text", [True, False])
+@pytest.mark.parametrize("query", ["wuesthof", "Wuesthof", "WUESTHOF", "Wüsthof", "wusthof"])
+def test_umlauts_that_are_spelled_out(tmp_path: Path, query: str, store_text: bool) -> None:
+    documents = [Document(key, text, attributes={"lang": key[:2]}) for key, text in PRODUCTS.items()]
+    searcher = build_index(documents, tmp_path / "i", analyzer="by-attribute:lang", store_text=store_text)
+    found = searcher.search(Search(query))
+    assert {*found.ranking.doc_ids} == {"de1", "de2", "en1", "en2", "fr1"}
+    assert found.count() == 5
+    assert found.did_you_mean() == []
+    for each in found.explain(list(found.ranking.doc_ids)):
+        assert sum(part.score for part in each.contributions) == pytest.approx(each.score)
+    assert {*searcher.search(Search(query, lang="de")).ranking.doc_ids} == {"de1", "de2"}
+    if query != "wusthof":
+        assert {*searcher.search(Search(query, lang="fr")).ranking.doc_ids} == {"fr1"}
+
+
+def test_two_vowels_that_are_no_umlaut(tmp_path: Path) -> None:
+    documents = [Document(key, text, attributes={"lang": key[:2]}) for key, text in PRODUCTS.items()]
+    searcher = build_index(documents, tmp_path / "i", analyzer="by-attribute:lang", store_text=True)
+    similar = searcher.backend.similar_terms
+    assert similar is not None
+    # As many documents have Moerser as Mörser. More have dos than does, but no text writes it with an umlaut.
+    for text in ("blue shoes", "poem queue", "does", "Moerser", "UE-43X", "neue", "unknown ue"):
+        assert with_known_umlauts(text, similar) == text
+    assert with_known_umlauts("Wuesthof-Messer, blue", similar) == "Wüsthof-Messer, blue"
+
+
+def test_an_index_in_german_reads_both_spellings(tmp_path: Path) -> None:
+    documents = [Document(key, text) for key, text in PRODUCTS.items()]
+    searcher = build_index(documents, tmp_path / "i", analyzer="german-codes", store_text=True)
+    found = searcher.search(Search("wuesthof"))
+    assert found.query.text == "wuesthof"
+    assert found.count() == 5
 
 
 ERRORS = {
