@@ -29,7 +29,7 @@ from typing import ClassVar
 from termwise.fast_dataclass import dataclass
 from termwise.text.folding import KEPT_LETTERS, folded_except
 from termwise.text.languages import LANGUAGES
-from termwise.text.light_stems import without_german_s
+from termwise.text.light_stems import with_dutch_ending, without_dutch_s, without_german_s
 from termwise.text.spelling import ELIDED
 from termwise.text.stop_lists import stop_list
 from termwise.text.token_filters import (
@@ -198,8 +198,13 @@ def steps_with_compounds(language: str) -> tuple[WordStep, ...]:
     --------
     >>> [step.name for step in steps_with_compounds("german")][4:7]
     ['stop:lucene-german', 'plural:german-s:letters', 'letters:german']
+    >>> [step.name.removesuffix(":letters") for step in steps_with_compounds("dutch")][5:]
+    ['plural:dutch-s', 'stem:lucene-dutch-snowball-3.1', 'ending:dutch']
     """
     steps = [of_letters(step) for step in LANGUAGES[language]]
+    if language == "dutch":
+        steps.insert(-1, unless_number(WordStep("plural:dutch-s", without_dutch_s)))
+        steps.append(unless_number(WordStep("ending:dutch", with_dutch_ending)))
     places = [place for place, step in enumerate(steps) if step.name.startswith("letters:")]
     for place in places:  # *für* is written as *fur* and *fuer*, too
         steps[place + 1 : place + 1] = _stop_words_without_accents(steps)

@@ -51,6 +51,38 @@ def without_german_s(word: str) -> str:
     return GERMAN_S.sub("", word) if len(word) > SHORTEST_WITH_S else word
 
 
+def without_dutch_s(word: str) -> str:
+    """Return a Dutch word without the *-s* of plurals after *e*, *ie*, *en* and *eau*, which the stemmer keeps.
+
+    The letters before decide. Words of their own, such as *proces* and *koksmes*, stay.
+
+    Examples
+    --------
+    >>> [without_dutch_s(word) for word in ("wasmachines", "batterijen", "kussens", "cadeaus", "premies")]
+    ['wasmachine', 'batterijen', 'kussen', 'cadeau', 'premie']
+    >>> [without_dutch_s(word) for word in ("proces", "adres", "koksmes", "thermosfles", "contactlens", "jas")]
+    ['proces', 'adres', 'koksmes', 'thermosfles', 'contactlens', 'jas']
+    """
+    return DUTCH_S.sub("", word) if len(word) > SHORTEST_WITH_S else word
+
+
+def with_dutch_ending(stem: str) -> str:
+    """Return the stem of a Dutch plural as that of the singular: *pann* of *pannen* as *pan*, *huiz* as *huis*.
+
+    A double consonant is single, *z* and *v* are *s* and *f*, and *s* after a consonant is left out, as the stemmer
+    leaves it out of singulars such as *kaars*.
+
+    Examples
+    --------
+    >>> [with_dutch_ending(stem) for stem in ("pann", "mess", "huiz", "schroev", "kaars", "laarz", "broek")]
+    ['pan', 'mes', 'huis', 'schroef', 'kar', 'lar', 'broek']
+    """
+    stem = _DOUBLE_CONSONANT.sub(r"\1", stem)
+    if len(stem) > 2 and stem[-1] in "zv":
+        stem = stem[:-1] + ("s" if stem[-1] == "z" else "f")
+    return _DOUBLE_VOWEL.sub(r"\1", _S_AFTER_CONSONANT.sub("", stem)) if stem.endswith("s") else stem
+
+
 def french_light_stem(word: str) -> str:
     """Return the stem of a French word without its article [1]_; words of five letters or more lose their accents.
 
@@ -238,6 +270,22 @@ GERMAN_S = re.compile(
 The dictionary of simplemma 2.0.0 has 8,022 forms of nouns that are their lemma and *-s* after a vowel, *y*, *p* or *w*.
 6,575 of them have the stem of the lemma, in place of 2,590. Of the 6,236 lemmas with such an end, 333 lose their *-s*.
 """
+
+DUTCH_S = re.compile(
+    "(?:(?<=[bcdfghjklmnpqrtvwxzs]e)(?<![bcdfghjklnpqrstvwxz]me)"
+    + _not_after("adre roce ucce inse ere are fle ijle iele dele enle ngre be")
+    + f"|(?<=ie){_not_after('vlie rlie dvie rvie')}|(?<=en){_not_after('gren wen men len')}|(?<=eau))s$"
+)
+"""Pattern of an *-s* that is an ending, at the end of words of more than `SHORTEST_WITH_S` letters.
+
+The dictionary of simplemma 2.0.0 has 95,220 forms with *-s* or *-en* of other lemmas. With `with_dutch_ending`, 94 %
+have the stem of the lemma, in place of 66 %. Of its 120,175 lemmas, 13,826 share a stem with another one, in place of
+12,435.
+"""
+
+_DOUBLE_CONSONANT = re.compile(r"([bcdfghjklmnpqrstvwxz])\1$")
+_S_AFTER_CONSONANT = re.compile("(?<=..[bcdfghklmnpqrtvwx])s$")
+_DOUBLE_VOWEL = re.compile(r"([aeou])\1(?=[bcdfghklmnpqrtvwx]$)")
 
 GERMAN_LETTERS = str.maketrans("äàáâöòóôïìíîüùúû", "aaaaooooiiiiuuuu")
 GERMAN_1: _Rules = (

@@ -119,8 +119,8 @@ GOLDEN = {
     ),
     "dutch-codes": (
         "Rode winterjassen, crème AK-2184/Z",
-        "rod winterjass crem ak2184z ak 2184 z",
-        "8af56d898b409381fa9315a50b9e54103e6a58e652f0d2413e0ffd53d3a340fa",
+        "rod winterjas crem ak2184z ak 2184 z",
+        "7bad1f2889825cdcc3e6ac9616a834e030ba7f4b00eadcc9dd1e2a0761319191",
     ),
     "swedish-codes": (
         "Röda vinterjackor, idé AK-2184/Z",
@@ -310,3 +310,17 @@ def test_accents_are_folded_before_stems_unless_the_stemmer_needs_them(language:
     (stem,) = (place for place, name in enumerate(names) if name.startswith("stem:"))
     assert folds[0] < stem
     assert (folds[-1] == len(names) - 1) == (language in FOLDED_LAST)
+
+
+DUTCH = (
+    "machine machines, wasmachine wasmachines, koekenpan koekenpannen, koksmes koksmessen, thermosfles thermosflessen, "
+    "regenjas regenjassen, kussen kussens, deken dekens, fornuis fornuizen, doos dozen, vaas vazen, schroef schroeven, "
+    "kaars kaarsen, laars laarzen, muts mutsen, lens lenzen, fiets fietsen, kind kinderen, adres adressen, foto foto's, "
+    "proces processen, cadeau cadeaus, blouse blouses, sok sokken, zaag zagen, tafel tafels, batterij batterijen"
+)
+
+
+@pytest.mark.parametrize("forms", DUTCH.split(", "))
+def test_a_dutch_plural_has_the_stem_of_the_singular(forms: str) -> None:
+    singular, plural = map(make_analyzer("dutch-codes").tokens, forms.split())
+    assert singular == plural
