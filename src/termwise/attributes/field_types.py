@@ -119,11 +119,16 @@ def folded_keyword(text: str) -> str:
     >>> [folded_keyword(text) for text in ("L’Oréal", "Hi-Tek", "Kärner", "Kaerner", "Nestlé")]
     ['loreal', 'hitek', 'kaerner', 'kaerner', 'nestle']
     """
-    form = keyword(text).casefold().translate(_HYPHENS)
+    form = unjoined_keyword(text)
     if not form.isascii():
         letters = unicodedata.normalize("NFD", form.translate(_UMLAUTS))
         form = unicodedata.normalize("NFC", _ACCENTS.sub("", letters))
     return " ".join(_JOINTS.sub("", form).split())
+
+
+def unjoined_keyword(text: str) -> str:
+    """Return a value without case, with hyphens for dashes; unlike `folded_keyword`, with those within words."""
+    return keyword(text).casefold().translate(_HYPHENS)
 
 
 def plain_type(kind: FieldType) -> FieldType:

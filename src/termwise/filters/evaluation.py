@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.attributes.field_types import FOLDED_TYPES, folded_keyword, keyword
+from termwise.attributes.field_types import FOLDED_TYPES, folded_keyword, keyword, unjoined_keyword
 from termwise.attributes.schema import Schema
 from termwise.budget import spend
 from termwise.display.safe_text import shown
@@ -162,17 +162,22 @@ def _in_intervals(values: npt.NDArray[Any], bounds: list[tuple[float, float]]) -
 
 
 def _ignoring_case(
-    symbol: str, strings: StringTable, value: str, form: Callable[[str], str]
+    symbol: str, strings: StringTable, value: str, forms: Sequence[Callable[[str], str]]
 ) -> npt.NDArray[np.int64]:
-    """Return the numbers of the strings whose form fits that of a value; equal forms differ in case only."""
-    value = form(keyword(value))
-    tests: dict[str, Callable[[str], object]] = {
-        "equals ignoring case": value.__eq__,
-        "starts with ignoring case": lambda each: each.startswith(value),
-        "contains ignoring case": lambda each: value in each,
-    }
-    fits = tests.get(symbol) or _pattern(value).fullmatch
-    return _fitting(strings, np.arange(len(strings)), lambda each: fits(form(each)))
+    """Return the numbers of the strings of which a form fits that of a value; equal forms differ in case only."""
+
+    def test_of(value: str) -> Callable[[str], object]:
+        tests: dict[str, Callable[[str], object]] = {
+            "equals ignoring case": value.__eq__,
+            "starts with ignoring case": lambda each: each.startswith(value),
+            "contains ignoring case": lambda each: value in each,
+        }
+        return tests.get(symbol) or _pattern(value).fullmatch
+
+    tests = [(form, test_of(form(keyword(value)))) for form in forms]
+    return _fitting(
+        strings, np.arange(len(strings)), lambda each: any(fits(form(each)) for form, fits in tests)
+    )
 
 
 _SIGNS = re.compile(r"\\.|.", re.DOTALL)
@@ -238,8 +243,9 @@ def _has_code(
         symbol = f"{symbol} ignoring case"
     if symbol in ("=", "!=", "in", "not in", "contains", "matches", *IGNORING_CASE):
         if symbol in IGNORING_CASE:
-            form = folded_keyword if folds else str.casefold
-            wanted = _ignoring_case(symbol, strings, values[0], form)
+            # A beginning such as *AB-* ends with a hyphen, which the folded value *ab1200* has not.
+            forms = (folded_keyword, unjoined_keyword) if folds else (str.casefold,)
+            wanted = _ignoring_case(symbol, strings, values[0], forms)
         elif symbol == "contains":
             wanted = strings.containing(keyword(values[0]))
         elif symbol == "matches":

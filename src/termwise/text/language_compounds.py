@@ -40,6 +40,9 @@ SHORTEST_COMPOUND, LONGEST_COMPOUND = 7, 40
 SHORTEST_PART = 4
 """Shortest part, beside listed words of three letters."""
 
+_UMLAUTS = {"ae": "ä", "oe": "ö", "ue": "ü"}
+_TWO_LETTERS = re.compile("[ao]e|(?<![aeioquyäöü])ue")
+
 _LETTER = re.compile(f"[^{INVISIBLE}\u0300-\u036f][\u0300-\u036f]*")
 """A letter with its accents, decomposed or not."""
 
@@ -211,8 +214,8 @@ class _Dictionary:
         strategies = checked_simplemma(f"the analyzer {language}-parts").strategies
         factory = strategies.LOW_MEMORY_DICTIONARY_FACTORY
         lemmas: Mapping[str, str] = factory.get_dictionary(self._language.code)
-        self._lemma_of = cache(lemmas.get)
         self._has_nouns = language == "german"
+        self._lemma_of = cache(lemmas.get)
 
     def lemma(self, word: str) -> str | None:
         """Return the lemma of a word, in German of a noun if it can be one; None if the dictionary does not have it."""
@@ -236,13 +239,21 @@ class _Dictionary:
     def is_last_part(self, word: str) -> bool:
         """Return whether a word can be the last part: in German a noun."""
         known = self._noun if self._has_nouns else self._lemma_of
-        return self._can_be_part(word) and known(word) is not None
+        return self._can_be_part(word) and any(known(form) is not None for form in self._forms(word))
+
+    def _forms(self, word: str) -> set[str]:
+        """Return a word, and a German one also with umlauts for *ae*, *oe* and *ue*."""
+        return {word, _TWO_LETTERS.sub(lambda two: _UMLAUTS[two[0]], word)} if self._has_nouns else {word}
 
     def first_part(self, word: str, has_link: bool) -> int | None:
         """Return the length without linking letters of a part that others follow; None if it is no word."""
         for link in self._language.links if has_link else ("",):
             part = word.removesuffix(link)
-            if len(part) + len(link) == len(word) and self._can_be_part(part) and self._is_first(part):
+            if (
+                len(part) + len(link) == len(word)
+                and self._can_be_part(part)
+                and any(map(self._is_first, self._forms(part)))
+            ):
                 return len(part)
         return self.first_part(word, False) if has_link else None
 

@@ -195,3 +195,23 @@ def test_folding_is_idempotent(text: str) -> None:
 def test_what_is_folded(equal: list[str], other: str) -> None:
     assert len({folded_keyword(text) for text in equal}) == 1
     assert folded_keyword(other) != folded_keyword(equal[0])
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ('brand starts with "madr-"', "ab"),
+        ('brand starts with "MADR–7"', "a"),
+        ('brand starts with "madr7"', "a"),
+        ('brand starts with "MADR"', "abc"),
+        ('brand contains "R-"', "ab"),
+        ('brand contains "r7"', "a"),
+        ('brand matches "madr-*"', "ab"),
+        ('brand matches "madr?*"', "abc"),
+    ],
+)
+def test_a_part_of_a_value_can_end_at_a_hyphen(tmp_path: Path, condition: str, expected: str) -> None:
+    values = {"a": "MADR-75", "b": "MADR-81/X", "c": "Madrid"}
+    documents = [Document(name, "drill", {"brand": brand}) for name, brand in values.items()]
+    searcher = build_index(documents, tmp_path / "i", attributes=Schema({"brand": "keyword folded"}))
+    assert sorted(searcher.rank("drill", filter=condition).doc_ids) == sorted(expected)

@@ -70,6 +70,17 @@ def test_other_words_are_not_split(language: str) -> None:
 
 
 @needs_simplemma
+@pytest.mark.parametrize(
+    "word", ["Spülmaschine", "Kühlschrank", "Führerschein", "Wäscheklammer", "Gartenschläuche"]
+)
+def test_umlauts_that_are_spelled_out_do_not_hide_parts(word: str) -> None:
+    analyzer = make_analyzer("german-parts")
+    spelled_out = word.replace("ä", "ae").replace("ü", "ue")
+    assert analyzer.tokens(spelled_out) == analyzer.tokens(word)
+    assert len(analyzer.tokens(word)) == 3
+
+
+@needs_simplemma
 def test_soft_hyphens_and_decomposed_letters_do_not_hide_parts() -> None:
     text = "Winter\u00adjacken, Wa\u0308scheklammer"
     analysis = make_analyzer("german-parts").analyze(text)
