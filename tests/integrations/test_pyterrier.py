@@ -269,7 +269,9 @@ def test_an_experiment_agrees_with_our_evaluation(judged, tmp_path):
         [made.retriever() % 100], topics, qrels, [pt.measures.nDCG @ 10, pt.measures.R @ 100], names=["bm25"]
     )
     for measure in ("nDCG@10", "R@100"):
-        assert table[measure][0] == pytest.approx(ours.means[measure], abs=2e-3)  # equal scores are in another order
+        assert table[measure][0] == pytest.approx(
+            ours.means[measure], abs=2e-3
+        )  # equal scores are in another order
         assert table[measure][0] > 0.3
 
 

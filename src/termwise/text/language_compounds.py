@@ -4,7 +4,8 @@ The dictionaries of simplemma 2.0.0 [1]_, which have inflected forms and their l
 
 - A word of `SHORTEST_COMPOUND` to `LONGEST_COMPOUND` letters is split into two parts, or three if there is no split
   into two. A split without linking letters is preferred, then one with a long first part. Parts are split again.
-- A part has `SHORTEST_PART` letters or more, or is a listed word of three. Stop words and listed affixes are no parts.
+- A part has `SHORTEST_PART` letters or more, or is a listed word of three. Stop words and listed affixes are no parts:
+  without *was*, which is a stop word, every *machine* would be a *wasmachine*.
 - In German, the last part is a noun. The parts before it are nouns, nouns without *-e* (*Baumwoll-*), adjectives, or
   stems of verbs (*Wasch-*).
 - If the dictionary has the word itself, its lemma begins with the first parts and the first three letters of the last
@@ -90,7 +91,7 @@ _LANGUAGES: Mapping[str, _Language] = MappingProxyType(
         "german": _language(
             "de",
             "s",
-            short="abo amt arm bad bau box bus eis fuß gas hof hut ohr ort rad rot see set tag tee tor tür uhr weg zug",
+            short="abo amt arm bad bau box bus eis fuß gas hof hut ohr ort rad rot see set tag tee tor tür uhr zug",
             affixes="schaft schaften heit heiten keit keiten lich haft tion tionen ungen chen lein ismus ismen isten "
             "fach mals weise ieren iert isch este iren ende enden ment mente rinnen",
             simple="schokolade temperatur material",
@@ -98,8 +99,8 @@ _LANGUAGES: Mapping[str, _Language] = MappingProxyType(
         "dutch": _language(
             "nl",
             "s e",
-            short="arm bad bak bal bed bos bus dag gas hut ijs jas kan kip kop mat mes oog oor pan pet pot rok rug sap "
-            "set tas vis was weg zak zet zon",
+            short="arm bad bak bal bed bos bus dag gas hut ijs jas kip kop mat mes oog oor pan pet pot rok rug sap "
+            "set tas vis weg zak zet zon",
             affixes="schap schappen heid heden lijk lijke baar bare zaam loos loze achtig ting ties eren chap lende "
             "ende enden",
             simple="chocolade temperatuur",
@@ -108,7 +109,7 @@ _LANGUAGES: Mapping[str, _Language] = MappingProxyType(
             "sv",
             "s",
             short="arm bad ben bil bok bro bär båt dag duk fot gas hav hus hår jul kam lek lås mat mur mus nät ord ost "
-            "ram ris rum rör röd sal sax set sko snö sol sov såg tak tid tur tåg ugn ull vin väg vår öga öra",
+            "ram ris rum rör röd sal sax set sko snö sol sov såg tak tid tur tåg ugn ull vin väg öga öra",
             affixes=f"skap skapet hets {_SCANDINAVIAN}",
             simple="temperatur",
         ),
@@ -116,7 +117,7 @@ _LANGUAGES: Mapping[str, _Language] = MappingProxyType(
             "nb",
             "s e",
             short="arm bad ben bil bok bro bær båt dag duk dør fly fot grå gul hav hus hår jul kam lek lys lås mat mur "
-            "mus ord ost ris rom rød rør sag sal set ski sko snø sol tak tid tog tur ull vei vin vår øre øye",
+            "mus ord ost ris rom rød rør sag sal set ski sko snø sol tak tid tog tur ull vei vin øre øye",
             affixes=f"skap skapet {_SCANDINAVIAN}",
             simple="temperatur",
         ),
