@@ -39,8 +39,8 @@ SPLIT = {
 WHOLE = {
     "german": "Wissenschaft Freundschaft Beleuchtung verkaufen untergehen Information Temperatur Schönheit Kartoffel "
     "Schokolade Elefanten Wunderbar Programm Dokumente bekommen Personen Einstellungen Jacke Polyester",
-    "dutch": "wasmachine theekan wetenschap vriendschap mogelijkheid verkopen informatie temperatuur verlichting gebruiker "
-    "bestanden restaurant universiteit chocolade verwijderen verschillende jassen",
+    "dutch": "wasmachine theekan wetenschap vriendschap mogelijkheid verkopen informatie temperatuur verlichting "
+    "gebruiker bestanden restaurant universiteit chocolade verwijderen verschillende jassen",
     "swedish": "vetenskap vänskap möjlighet information temperatur belysning utveckling användare restaurang "
     "universitet arbetarna choklad installera material jackor",
     "norwegian": "vitenskap vennskap mulighet informasjon temperatur belysning utvikling brukeren restaurant "
