@@ -36,6 +36,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -52,6 +53,7 @@ from termwise.fast_dataclass import dataclass
 from termwise.index import Index
 from termwise.storage.safe_read import read_input
 from termwise.text.analyzer import Analyzer, unknown_token
+from termwise.text.analyzer_by_attribute import AnalyzerByAttribute, language_of_token
 from termwise.text.words_around import is_part_of_word, word_around
 from termwise.validation import check, check_path, is_finite_number
 
@@ -438,13 +440,14 @@ class SynonymTerms:
     pieces : WordsInPieces
         The index.
     kept : dict of str to list
-        Tokens of the index of the texts of synonyms, which are added to it, at most `MOST_KEPT`.
+        Tokens of the index of the texts of synonyms, with the number of tokens in the same language, or 0 if they have
+        no language; those of new texts are added to it, at most `MOST_KEPT`.
     """
 
     matchers: tuple[SynonymMatcher, ...]
     words: Index
     pieces: WordsInPieces
-    kept: dict[str, list[tuple[str, int]]]
+    kept: dict[str, list[tuple[str, int, int]]]
 
     def added_to(self, query: str) -> AddedTerms:
         """Return the terms that are added to a query."""
@@ -459,19 +462,35 @@ class SynonymTerms:
                 if match.replaced:
                     replaced.add(match.span)
         terms = []
-        for (_, synonym), its_spans in spans.items():
+        for (tokens, synonym), its_spans in spans.items():
             spend()
-            share = synonym.weight / synonym.words
+            weight, words = synonym.weight, synonym.words
+            if self.pieces.index is not self.words:  # the parts of compounds are no words there
+                weight *= len(query[slice(*its_spans[0])].split()) / len(tokens)
+                words = len(synonym.text.split())
             terms += [
-                AddedTerm(token, number, synonym.text, "synonym", share, tuple(its_spans))
-                for token, number in self._pieces_of(synonym.text)
+                AddedTerm(
+                    token,
+                    number,
+                    synonym.text,
+                    "synonym",
+                    weight / (of_language or words),
+                    tuple(its_spans),
+                )
+                for token, number, of_language in self._pieces_of(synonym.text)
             ]
         return AddedTerms(terms, frozenset(replaced))
 
-    def _pieces_of(self, text: str) -> list[tuple[str, int]]:
+    def _pieces_of(self, text: str) -> list[tuple[str, int, int]]:
         pieces = self.kept.get(text)
         if pieces is None:
-            pieces = self.pieces.of(text)
+            by_language = isinstance(self.pieces.analyzer, AnalyzerByAttribute)
+            tokens = self.pieces.analyzer.tokens(text) if by_language else []
+            of_languages = Counter(map(language_of_token, tokens))
+            pieces = [
+                (token, number, of_languages[language_of_token(token)])
+                for token, number in self.pieces.of(text)
+            ]
             if len(self.kept) < MOST_KEPT:
                 self.kept[text] = pieces
         return pieces

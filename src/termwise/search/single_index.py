@@ -73,7 +73,7 @@ class SingleIndex:
             )
         self.index = self.attribute_index = index
         self.kept_boosts: dict[tuple[tuple[Boost, ...], int], IndexBoosts] = {}
-        self._tokens_of_synonyms: dict[str, list[tuple[str, int]]] = {}
+        self._tokens_of_synonyms: dict[str, list[tuple[str, int, int]]] = {}
         self.given_encoder = encoder
         self.encoder = query_encoder_of(index) if encoder is None else encoder
 

@@ -10,6 +10,7 @@ from termwise.fusion import mix_indexes
 from termwise.models import VectorModel
 from termwise.search import Relevance, Search
 from termwise.search.opening import open_searcher
+from termwise.text import make_analyzer_by_attribute
 
 DOCUMENTS = [
     Document("sofa", "red sofa"),
@@ -236,6 +237,31 @@ def test_parts_of_pieces_read_synonyms(tmp_path, model):
     (explanation,) = results.explain(["sofa"])
     parts = {each.part for each in explanation.contributions if each.origin == "synonym"}
     assert parts == {"words", "pieces"}
+
+
+def test_parts_of_compounds_are_no_words_of_pieces(tmp_path):
+    documents = [Document("a", "handtuch"), Document("b", "sofa")]
+    build_index(documents, tmp_path / "pieces", analyzer="wordpiece")
+    build_index(documents, tmp_path / "words", analyzer="english-parts")
+    mix_indexes([tmp_path / "words", tmp_path / "pieces"], [0.5, 0.5], tmp_path / "m")
+    found = weights(open_searcher(tmp_path / "m"), "hand-tuch", "hand-tuch, sofa", part=1)
+    assert found["sofa"] == pytest.approx(0.7)  # not 3 * 0.7, for *handtuch*, *hand* and *tuch*
+
+
+def test_each_language_divides_the_weight_among_its_own_parts(tmp_path):
+    texts = {"de": "Hand-Tuch", "en": "towel", "fr": "gant"}
+    documents = [Document(name, text, {"lang": name}) for name, text in texts.items()]
+    analyzer = make_analyzer_by_attribute("lang", {"de": "german-codes", "en": "english", "fr": "french"})
+    searcher = build_index(documents, tmp_path / "i", analyzer=analyzer)
+    lines = ["towel, hand-tuch", "gant, hand-tuch"]
+    for query in ("towel", "gant"):
+        found = searcher.search(Search(query, relevance=relevance(*lines)))
+        assert found.ranking.doc_ids[0] == ("en" if query == "towel" else "fr")
+        (explanation,) = found.explain(["de"])
+        added = {
+            part.term: part.query_weight for part in explanation.contributions if part.origin == "synonym"
+        }
+        assert sum(added.values()) == pytest.approx(0.7, abs=1e-3)  # once for three tokens
 
 
 def test_nothing_changes_without_a_match(searcher):
