@@ -424,7 +424,11 @@ def _first(word: str, rules: Sequence[tuple[int, re.Pattern[str], str]]) -> str:
 
 
 def _matches(text: str, classes: str, patterns: Patterns) -> Spans:
-    return [match.span() for match in patterns["word"].finditer(classes)]
+    return _spans(patterns["word"], classes)
+
+
+def _spans(pattern: re.Pattern[str], text: str) -> Spans:
+    return [match.span() for match in pattern.finditer(text)]
 
 
 _LONGEST = 255
@@ -490,19 +494,17 @@ def _code_words(text: str, classes: str, patterns: Patterns) -> Spans:
     """Return identifiers, each followed by its parts if it has several."""
 
     def ranges(word: str) -> Spans:
-        whole, parts = (0, len(word)), _matches(word, word, {"word": patterns["part"]})
+        whole, parts = (0, len(word)), _spans(patterns["part"], word)
         return parts if parts == [whole] else [whole, *parts]
 
     return _beside_marks(classes, patterns["word"], ranges)
 
 
 def _words_with_parts(text: str, classes: str, patterns: Patterns) -> Spans:
-    """Return words, and compounds of at most 64 characters, with their parts and parts that belong together."""
+    """Return words, and for compounds of several parts also the parts and the words that some parts form."""
 
     def ranges(word: str) -> Spans:
-        parts, runs, leads = (
-            _matches(word, word, {"word": patterns[name]}) for name in ("part", "run", "lead")
-        )
+        parts, runs, leads = (_spans(patterns[name], word) for name in ("part", "run", "lead"))
         if len(parts) < 2:
             return parts
         joined = [
