@@ -203,7 +203,7 @@ def seconds_of(service, send, times: int) -> float:
     ids=["lines", "identifiers"],
 )
 def test_a_request_without_work_is_cheap(large, path, body):
-    """A request with no searches, or for too many documents, is answered in the time of a few searches."""
+    """Requests without searches, and those refused for too many documents, do not take the time of many searches."""
     header = {"content-type": "application/x-ndjson" if "msearch" in path else "application/json"}
     small = seconds_of(large, lambda: large.client.get("/v1/indexes/docs/search?query=tea&k=1"), 50)
     odd = seconds_of(large, lambda: large.client.post(path, content=body, headers=header), 5)

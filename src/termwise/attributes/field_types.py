@@ -127,7 +127,7 @@ def folded_keyword(text: str) -> str:
 
 
 def unjoined_keyword(text: str) -> str:
-    """Return a value without case, with hyphens for dashes; unlike `folded_keyword`, with those within words."""
+    """Return a value in lower case with hyphens for dashes; `folded_keyword` also removes hyphens within words."""
     return keyword(text).casefold().translate(_HYPHENS)
 
 

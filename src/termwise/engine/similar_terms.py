@@ -262,11 +262,11 @@ class SimilarTerms:
         return not tokens or any(map(self.documents, tokens))
 
     def is_known(self, word: str) -> bool:
-        """Return `has`; see `SimilarTermsByLanguage`."""
+        """Return whether a word is spelled correctly: a document has a token of it, or the analyzer removes it."""
         return self.has(word)
 
     def documents_with(self, word: str) -> int:
-        """Return the number of documents with a word as a whole; 0 if the analyzer removes it."""
+        """Return how many documents contain a word, a compound as a whole; 0 for a word that the analyzer removes."""
         token = self._token(word)
         return 0 if token is None else self.documents(token)
 
@@ -276,7 +276,7 @@ class SimilarTerms:
         return next(iter(self.analyzer.tokens(word)), None)
 
     def with_same_term(self, word: str) -> list[str]:
-        """Return the respellings of a word that have its term, none if no document has it as a whole."""
+        """Return the respellings of a word that have the same term; none if no document contains the term."""
         token = self._token(word)
         if token is None or not self.documents(token):
             return []
@@ -802,7 +802,7 @@ class SimilarTermsByLanguage:
         return SimilarTermsByLanguage(self.index, self.analyzer, is_word=self._is_word, only=language)
 
     def is_known(self, word: str) -> bool:
-        """Return whether a language has a word, or removes it.
+        """Return whether a word is spelled correctly: documents of some language have it, or its analyzer removes it.
 
         It does not have a mistyped word of which only its stemmer makes a term of the index. A word is doubted in a
         language if a respelling has the same term there, and one in the languages that lack the word; it is known if

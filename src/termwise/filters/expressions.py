@@ -206,25 +206,25 @@ class Matches(_PartTest):
 
 
 class EqualsIgnoringCase(_PartTest):
-    """``field equals ignoring case value``: `Equals` for strings, without regard to case."""
+    """``field equals ignoring case value``: as `Equals` for strings, but upper and lower case are equal."""
 
     symbol = "equals ignoring case"
 
 
 class StartsWithIgnoringCase(_PartTest):
-    """``field starts with ignoring case value``: `StartsWith` without regard to case."""
+    """``field starts with ignoring case value``: as `StartsWith`, but upper and lower case are equal."""
 
     symbol = "starts with ignoring case"
 
 
 class ContainsIgnoringCase(_PartTest):
-    """``field contains ignoring case value``: `Contains` without regard to case."""
+    """``field contains ignoring case value``: as `Contains`, but upper and lower case are equal."""
 
     symbol = "contains ignoring case"
 
 
 class MatchesIgnoringCase(_PartTest):
-    """``field matches ignoring case value``: `Matches` without regard to case."""
+    """``field matches ignoring case value``: as `Matches`, but upper and lower case are equal."""
 
     symbol = "matches ignoring case"
 

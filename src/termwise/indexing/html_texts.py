@@ -64,7 +64,7 @@ class HtmlTexts:
         self._example = ""
 
     def of(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield documents after counting them; what is no document is yielded, too, and refused where it is indexed."""
+        """Yield all given objects and count texts with HTML; the build refuses objects that are no documents."""
         for document in documents:
             self._documents += 1
             text = getattr(document, "text", None)

@@ -1,4 +1,4 @@
-"""Query words as an index has them: codes with blanks, *ae* for *ä* and *ä* for *ae*, no parts of unknown codes."""
+"""Adapt a query to the spellings of an index: codes that are typed with blanks, umlauts, and unknown codes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from termwise.search.suggestions import AnySimilarTerms, is_code
 from termwise.text.folding import composed
 
 ARTICLE_NUMBER = 8
-"""Smallest number of digits of an article number that consists of digits only; EAN-8 has eight."""
+"""Minimum number of digits of an article number without letters; EAN-8 has eight."""
 
 SHORTEST_CODE = 4
-"""Smallest number of characters of a code with letters."""
+"""Minimum number of characters of a code with letters."""
 
 MOST_PIECES = 4
-"""Largest number of words, separated by single blanks, that are read as one code."""
+"""Maximum number of words, separated by single blanks, that are read as one code."""
 
 _UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
 _SPELLED_OUT = {other.lower(): umlaut for umlaut, other in _UMLAUTS.items() if umlaut.islower()}
@@ -108,7 +108,7 @@ def _umlaut(letters: re.Match[str]) -> str:
 
 
 def _is_written(word: str, similar: AnySimilarTerms) -> bool:
-    """Return whether a text writes a word with an umlaut, or none is known with its term."""
+    """Return whether a stored text writes a word with an umlaut, or no stored text has its term."""
     forms = [form for each in similar.languages for form in each.forms_of(word)]
     return not forms or any(_UMLAUT.search(composed(form)) for form in forms)
 

@@ -127,7 +127,7 @@ class Relevance:
 
     @cached_property
     def penalties(self) -> tuple[Boost, ...]:
-        """The boosts whose weight is negative."""
+        """Boosts with a negative weight."""
         return tuple(boost for boost in self.boosts if boost.weight < 0)
 
     def with_boosts(self, boosts: Iterable[Boost]) -> Relevance:

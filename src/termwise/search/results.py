@@ -906,7 +906,7 @@ class Results:
         return suggestions(similar, self._encoding_of(backend).encoder, self.text)
 
     def _similar_terms(self, backend: SingleIndex) -> AnySimilarTerms | None:
-        """Return the look-up of similar words in the language of the query; None if the terms are pieces of words."""
+        """Return the terms of similar spelling in the language of the query, or None for an index of word pieces."""
         similar = backend.similar_terms
         return None if similar is None else similar.of_language(backend.language_of(self.search))
 

@@ -1,4 +1,4 @@
-"""Irregular English plurals, which the stemmer does not join with their singulars."""
+"""Irregular English plurals and their singulars, which have different stems."""
 
 from __future__ import annotations
 

@@ -265,7 +265,7 @@ GERMAN_S = re.compile(
     + f"|(?<=[fhjklmwz]i){_not_after('poli dermi remi türki chabli syphili digitali amarylli räzi')}"
     + f"|{_after_one_of('taxi akku iglu kanu guru känguru kakadu')})s$"
 )
-"""Pattern of an *-s* that is an ending, at the end of words of more than `SHORTEST_WITH_S` letters.
+"""Pattern of the ending *-s* of German plurals and genitives, in words of more than `SHORTEST_WITH_S` letters.
 
 The dictionary of simplemma 2.0.0 has 8,022 forms of nouns that are their lemma and *-s* after a vowel, *y*, *p* or *w*.
 6,575 of them have the stem of the lemma, in place of 2,590. Of the 6,236 lemmas with such an end, 333 lose their *-s*.
@@ -276,7 +276,7 @@ DUTCH_S = re.compile(
     + _not_after("adre roce ucce inse ere are fle ijle iele dele enle ngre be")
     + f"|(?<=ie){_not_after('vlie rlie dvie rvie')}|(?<=en){_not_after('gren wen men len')}|(?<=eau))s$"
 )
-"""Pattern of an *-s* that is an ending, at the end of words of more than `SHORTEST_WITH_S` letters.
+"""Pattern of the ending *-s* of Dutch plurals, in words of more than `SHORTEST_WITH_S` letters.
 
 The dictionary of simplemma 2.0.0 has 95,220 forms with *-s* or *-en* of other lemmas. With `with_dutch_ending`, 94 %
 have the stem of the lemma, in place of 66 %. Of its 120,175 lemmas, 13,826 share a stem with another one, in place of

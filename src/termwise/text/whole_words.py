@@ -44,7 +44,7 @@ class WholeWords(WordTokenizer):
 
     @property
     def description(self) -> dict[str, Any]:
-        """Options of an `AnalyzerSpec`: those of the wrapped tokenizer, and the words that are left whole."""
+        """Options of an `AnalyzerSpec`: those of the wrapped tokenizer, and the words that are not taken apart."""
         return {**self.tokenizer.description, "whole": sorted(self.whole)}
 
     def spans(self, text: str) -> list[tuple[int, int]]:

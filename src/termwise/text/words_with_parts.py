@@ -115,7 +115,7 @@ NUMBER_FIRST = (
     r"^(?![1-9][0-9]{0,2}(?:\.[0-9]{3})+(?![0-9]|[.,][0-9]))"
     r"(?!(?=(?:\.?[0-9]){7,}$)[0-9]+\.[0-9]+\.)[0-9]"
 )
-"""Words with this pattern keep points in numbers in their joined form.
+"""Pattern of words whose joined form keeps the points in numbers.
 
 A number comes first, without thousands, and it is no article number: that has seven digits or more, and two points or
 more, as *9857.107.98*.
@@ -238,7 +238,7 @@ def _caches(
 
 
 def _ranges(part: re.Pattern[str], joined: tuple[re.Pattern[str], ...], compound: str) -> Ranges:
-    """Return the ranges of a compound, of several parts that are a word, and of parts, the longer ones first."""
+    """Return the ranges of a compound, its parts, and words that several parts form, in the order of their starts."""
     parts = [found.span() for found in part.finditer(compound)]
     if len(parts) < 2:
         return tuple(parts)

@@ -690,7 +690,7 @@ def shop_of(
 def test_a_typo_that_a_stemmer_repairs_is_corrected_in_all_languages(
     tmp_path: Path, store_text: bool
 ) -> None:
-    """The stemmer of French writes double letters once."""
+    """The French stemmer replaces double letters by single ones."""
     searcher = shop_of(tmp_path / "i", store_text=store_text)
     for typed, meant in (
         ("adiddas", "adidas"),
@@ -715,7 +715,7 @@ def test_a_typo_that_a_stemmer_repairs_is_corrected_in_all_languages(
 
 @pytest.mark.parametrize("store_text", [True, False])
 def test_correct_words_are_no_typos_in_other_languages(tmp_path: Path, store_text: bool) -> None:
-    """Of double letters, endings, stop words and codes; *giraffe* is another spelling of the French *girafe*."""
+    """Correct words are not taken for typos; *giraffe* is another spelling of the French *girafe*."""
     searcher = shop_of(tmp_path / "i", store_text=store_text)
     for query in ("batteries", "Mitte", "Puppen", "serviettes", "towels", "girafe", "the", "für", "AD-1200"):
         plain, fuzzy = searcher.search(Search(query)), searcher.search(Search(query, fuzzy=True))

@@ -98,7 +98,7 @@ def test_the_lead_is_a_row_of_the_explanation(shop: Searcher) -> None:
 
 
 def test_only_words_if_any(shop: Searcher) -> None:
-    """Results by meaning are left out beside matches by words, and are the results without one."""
+    """Results by meaning are left out if a document matches by words; otherwise they are the results."""
     found = shop.search(Search("sofa", only_words="if-any"))
     assert sorted(found.ranking.doc_ids) == ["lamp", "sofa1", "sofa2"]
     assert (found.count(), found.matched, found.left_out_by_relevance) == (3, "all", 0)

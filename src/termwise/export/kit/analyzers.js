@@ -168,7 +168,7 @@ function codeWords(chars, classes, { word, part }) {
   });
 }
 
-/** Words, and compounds of at most 64 characters, with their parts and parts that belong together. */
+/** Words, and for compounds of several parts also the parts and the words that some parts form. */
 function wordsWithParts(chars, classes, { word, part, run, lead, code }) {
   classes = classes.replace(code, (text) => text.replaceAll("\x1e", "-"));
   return besideMarks(classes, word, (kinds) => {

@@ -17,7 +17,7 @@ from termwise.serve.opensearch.json_checks import text
 from termwise.validation import is_integer
 
 MILLISECOND = 1000
-"""A millisecond in microseconds."""
+"""Number of microseconds in a millisecond."""
 
 _FIXED = {
     "ms": MILLISECOND,

@@ -73,7 +73,7 @@ def texts(value: object, where: str) -> list[str]:
 
 
 LONGEST_TAG = 100
-"""Largest number of characters of a highlighting tag."""
+"""Maximum length of a highlighting tag in characters."""
 
 
 def tag(value: object, where: str) -> str:

@@ -39,7 +39,7 @@ from termwise.serve.settings import ServiceSettings
 from termwise.validation import is_finite_number, is_integer
 
 IGNORED = ("timeout", "cancel_after_time_interval", "stats")
-"""Keys of a search body that are accepted and ignored; the service has its own time limit."""
+"""Keys of a search body that the service accepts and ignores; it has its own time limit."""
 
 UNSET = {"version": False, "seq_no_primary_term": False, "profile": False}
 """Keys of the body of a search that only have the value that changes nothing."""
